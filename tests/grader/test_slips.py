@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scanlab.judging.tried.slips import WORDS, slips
+from scanlab.judging.tried.slips import PLAIN, slips
 from scanlab.judging.tried.slips.program import Mistake, Program
 from scanlab.labs.folders import LABS, find_lab
 
@@ -171,7 +171,7 @@ def test_the_learners_own_lines_come_first_and_numbers_of_given_code_last() -> N
 def test_what_is_hardly_ever_meant_is_in_no_line_of_a_solution(lab: str) -> None:
     text = find_lab(lab[:2]).solution.read_text(encoding="utf-8")
     program = Program(text, Mistake("wrong.other"))
-    found = [edit for rule in WORDS for edit in rule.edits(program) if edit.line in program.numbers]
+    found = [edit for rule in PLAIN for edit in rule.edits(program) if edit.line in program.numbers]
     barriers = [edit for edit in found if "__syncwarp" not in program.code(edit.line)]
     assert [program.code(edit.line) for edit in barriers if "Kind::" not in program.code(edit.line)] == []
 

@@ -24,8 +24,10 @@ std::string headline(const Fault& fault) {
     case Fault::Kind::refused:  // the reason names the kernel
       return "LAUNCH REFUSED: " + fault.headline;
     case Fault::Kind::deadlock:
-      text = fault.headline.starts_with(deadlock) ? "DEADLOCK: " + fault.headline.substr(deadlock.size())
-                                                  : "ENDLESS: " + fault.headline;
+      text = fault.id == "endless"
+                 ? "ENDLESS: " + fault.headline
+                 : "DEADLOCK: " +
+                       (fault.headline.starts_with(deadlock) ? fault.headline.substr(deadlock.size()) : fault.headline);
       break;
     default:
       text = "FAULT: " + fault.headline;

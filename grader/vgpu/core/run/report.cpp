@@ -110,12 +110,14 @@ struct Reason {
   bool in_registers = false;
 };
 
-Reason reason_of(const Split& s) {
+/// `known`: the loops around places where other splits stand, which are often the same.
+Reason reason_of(const Split& s, std::map<const Inst*, Loops>& known) {
   if (s.state == Split::State::barrier) return {s.state, s.pc - 1};
-  if (s.state == Split::State::spin)
-    if (const Loops loops = loops_of(*s.frame, s.pc); loops.in_registers && loops.again)
-      return {s.state, loops.again, true};
-  return {s.state, s.pc};
+  if (s.state != Split::State::spin) return {s.state, s.pc};
+  const auto [at, is_new] = known.try_emplace(s.pc);
+  if (is_new) at->second = loops_of(*s.frame, s.pc);
+  const Loops& loops = at->second;
+  return loops.in_registers && loops.again ? Reason{s.state, loops.again, true} : Reason{s.state, s.pc};
 }
 
 /// What the same threads of one block or several do.
@@ -154,6 +156,7 @@ void add_stand(std::vector<Stand>& stands, std::uint64_t block, Stand stand) {
 Waiting waiting_threads(const Grid& grid, const std::vector<const Block*>& running) {
   Waiting result;
   const ptx::Module& module = *grid.image->module;
+  std::map<const Inst*, Loops> known;
   for (const Block* block : running) {
     std::map<std::pair<Split::State, std::uint32_t>, Group> groups;
     for (const Warp& w : block->warps) {
@@ -165,7 +168,7 @@ Waiting waiting_threads(const Grid& grid, const std::vector<const Block*>& runni
       result.torn_warp |=
           !splits.empty() && std::ranges::all_of(splits, [](const Split& s) { return s.state == Split::State::sync; });
       for (const Split& s : splits) {
-        const Reason reason = reason_of(s);
+        const Reason reason = reason_of(s, known);
         Group& g = groups[{reason.state, reason.at->line}];
         g.in_registers |= reason.in_registers;
         g.count += static_cast<std::uint32_t>(std::popcount(s.mask));

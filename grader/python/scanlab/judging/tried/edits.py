@@ -1,4 +1,4 @@
-"""Try what a learner may have meant (`slips.py`): the failing call again, with one line changed."""
+"""Try what a learner may have meant (`slips`): the failing call again, with one line changed."""
 
 import os
 import threading
@@ -127,11 +127,9 @@ def _because(result: LabResult, check: CheckResult, slip: Slip, cure: str, sourc
         if one.name != check.name or one.cause is None:
             return one
         where = one.cause.where or Where(file="", line=0, kernel="", block=None, thread=None)
-        seen = (
-            one.cause.rationale if not one.findings or not is_of_device(one.findings[0]) else ""
-        )  # no guess at a cure
+        is_seen = bool(one.findings) and is_of_device(one.findings[0])  # its advice, a guess at a cure, goes
         update = {
-            "rationale": f"{seen}\n{slip.because}".strip(),
+            "rationale": slip.because if is_seen else f"{one.cause.rationale}\n{slip.because}".strip(),
             "where": where.model_copy(update={"file": source, "line": slip.line}),
         }
         return one.model_copy(update={"cause": one.cause.model_copy(update=update)})

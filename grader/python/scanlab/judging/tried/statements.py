@@ -25,8 +25,6 @@ MOVED = "barrier.divergent"
 """What a barrier is that was moved: the judge has given it the learner's own lines."""
 MANY = 8192
 """Elements of the call that has to be right as well, at most."""
-MANY_BLOCKS = 65536
-"""The same, where blocks get into each other's way: so many have to go well."""
 DEFINITION = """\
 template <int line>
 __host__ __device__ __forceinline__ void scanlab_mark() {
@@ -126,8 +124,7 @@ def with_cure(
     program, marks = marked(text)
     element = "provenance" if planned.element == "affine" else planned.element
     n = int(found["n"])
-    most = MANY_BLOCKS if mistake.id == "race.global" else MANY
-    many = max((size for size in planned.sizes if size <= most), default=n)
+    many = max((size for size in planned.sizes if size <= MANY), default=n)
     schedules = sorted(planned.schedules, key=lambda one: one != found["schedule"])  # the one that fails first
     case: dict[str, Any] = {"sizes": sorted({n, many}), "schedules": schedules, "repeated_up_to": None}
     case |= {"extra": [], "needs": None}

@@ -1,7 +1,7 @@
 """Slips that are easily made in a line of CUDA, and what was probably meant: edits to be tried (`edits.py`).
 
-A rule finds a slip in the text alone, so what it finds may be meant as it stands. Nothing is said of it unless the
-program is right with the edit.
+A rule finds a slip in the text alone, so what it finds may be meant as it stands. Nothing is said of it unless an edit
+was tried that helps.
 """
 
 from collections.abc import Sequence
@@ -10,9 +10,9 @@ from dataclasses import replace
 from scanlab.judging.tried.slips import algorithm, cuda, language, order
 from scanlab.judging.tried.slips.program import Mistake, Program, Slip
 
-WORDS = (*language.RULES, *cuda.RULES)
+PLAIN = (*language.RULES, *cuda.RULES)
 """What is hardly ever meant as it stands, and so is looked for in given code as well, before the rest."""
-NUMBERS = (*order.RULES, *algorithm.RULES)
+OTHERS = (*order.RULES, *algorithm.RULES)
 
 
 def slips(text: str, mistake: Mistake, most: int, *, is_plain: bool | None = None) -> Sequence[Slip]:
@@ -22,8 +22,8 @@ def slips(text: str, mistake: Mistake, most: int, *, is_plain: bool | None = Non
     """
     own, given = Program(text, mistake), Program(text, mistake, is_own=False)
     found: dict[str, Slip] = {}
-    for rules, program in ((WORDS, own), (WORDS, given), (NUMBERS, own), (NUMBERS, given)):
-        if is_plain is (rules is not WORDS):
+    for rules, program in ((PLAIN, own), (PLAIN, given), (OTHERS, own), (OTHERS, given)):
+        if is_plain is (rules is not PLAIN):
             continue
         for rule, edit in ((one, edit) for one in rules for edit in one.edits(program)):
             slip = replace(program.slip(edit), is_sure=rule in language.RULES)

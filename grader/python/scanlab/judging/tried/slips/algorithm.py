@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 
+from scanlab.judging.tried.slips.cuda import CALL
 from scanlab.judging.tried.slips.order import swapped_lines
 from scanlab.judging.tried.slips.program import Edit, Program, Rule, arguments, compiled, rewrite
 
@@ -28,7 +29,6 @@ LOOP_OR_IF = re.compile(r"\b(?:for|if|while)\s*\(|\?")
 INDEX = re.compile(r"\[([^\[\]]{1,60})\]")
 ALONE = re.compile(r"\b(lane|t|tid|threadIdx\.x)\s*==\s*(0|\w{1,40}\s*-\s*1|31)(?=\s*[)&|?])")
 ADDED = compiled(r"(?<![=!<>+\-*/])\b([\w.\[\] ]{1,60}?)\s*=\s*(<OPERAND>)\s*\+\s*(<OPERAND>)\s*;")
-CALL = compiled(r"\b\w{1,60}\s*(?:<[^<>;(){}]{0,60}>\s*)?(<<<[^;{}]{1,120}?>>>\s*)?\(([^(){};]{1,160})\)\s*;")
 STORES = re.compile(r"\bd_y\s*\[[^;=]{1,60}\]\s*=\s*(s_\w{1,40})\s*\[")
 WRONG = "wrong"
 
@@ -64,11 +64,11 @@ def _confused_sizes(program: Program) -> Iterator[Edit]:
 def _mixed_arguments(program: Program) -> Iterator[Edit]:
     """Find an array that is passed where another one of the same call is meant."""
     for number, found in program.matches(CALL):
-        given = arguments(found[2])
+        given = arguments(found[3])
         arrays = [(at, name) for at, name in given if re.fullmatch(r"d_\w{1,40}", name)]
         for at, was in arrays:
             for meant in sorted({name for _, name in arrays if name != was}):
-                begin = found.start(2) + at
+                begin = found.start(3) + at
                 yield Edit(number, begin, begin + len(was), meant, f"{meant} is meant here, not {was}")
 
 
@@ -185,7 +185,7 @@ RULES = (
         WRONG,
     ),
     rewrite(
-        r"(?<!1\) / )(?<!- 1 \) / )\bn\s*/\s*(\w{1,40})\b(?!\s*[+*])",
+        r"\bn\s*/\s*(\w{1,40})\b(?!\s*[+*])",
         r"(n + \1 - 1) / \1",
         r"n / \1 is rounded down, and what is left over has no block",
         "wrong|launch|cuda|bounds",

@@ -12,7 +12,7 @@ from scanlab.errors import KitError
 from scanlab.judging.compile import ELEMENT_FLAGS, Source, compile_object
 from scanlab.judging.plan import Options, make_plan
 from scanlab.judging.result import Finding, LabResult
-from scanlab.judging.tried import statements as cures
+from scanlab.judging.tried import statements
 from scanlab.labs.folders import find_lab
 from scanlab.labs.skeleton import CLOSE, OPEN
 
@@ -63,7 +63,7 @@ __global__ void k(int* x, int n) {{
 
 
 def marked_lines(text: str) -> list[str]:
-    return [mark.code for mark in cures.marked(text)[1]]
+    return [mark.code for mark in statements.marked(text)[1]]
 
 
 def test_marks_stand_before_statements_and_before_the_end_of_a_block_of_them() -> None:
@@ -91,8 +91,8 @@ def test_marks_stand_before_statements_and_before_the_end_of_a_block_of_them() -
 
 
 def test_the_rest_of_a_program_stays_as_it_is() -> None:
-    program, marks = cures.marked(KERNEL)
-    assert re.sub(r"scanlab_mark<\d+>\(\); ", "", program) == cures.DEFINITION + KERNEL
+    program, marks = statements.marked(KERNEL)
+    assert re.sub(r"scanlab_mark<\d+>\(\); ", "", program) == statements.DEFINITION + KERNEL
     lines, before = program.split("\n"), KERNEL.split("\n")
     for mark in marks:
         assert f"scanlab_mark<{mark.line}>(); " in lines[mark.at - 1]
@@ -107,8 +107,8 @@ def test_outside_of_functions_and_in_types_there_are_no_marks() -> None:
 
 @given(st.text(alphabet="{}();,=/*\"'\\\n a0#<>-", max_size=200))
 def test_any_text_is_marked_and_keeps_its_lines(text: str) -> None:
-    program, marks = cures.marked(f"{OPEN}\n{text}\n{CLOSE}\n")
-    assert program.count("\n") == cures.DEFINITION.count("\n") + text.count("\n") + 3
+    program, marks = statements.marked(f"{OPEN}\n{text}\n{CLOSE}\n")
+    assert program.count("\n") == statements.DEFINITION.count("\n") + text.count("\n") + 3
     assert len(marks) == len(re.findall(r"scanlab_mark<\d+>\(\);", program))
 
 
@@ -116,7 +116,7 @@ def test_any_text_is_marked_and_keeps_its_lines(text: str) -> None:
 def test_every_solution_can_be_marked(number: str, tmp_path: Path) -> None:
     """A mark where no statement can stand would not compile: g++ reads the host's part of it."""
     text = find_lab(number).solution.read_text()
-    program, marks = cures.marked(text)
+    program, marks = statements.marked(text)
     assert len(marks) >= 3
     made = tmp_path / "scan.cu"
     made.write_text(program)
@@ -139,8 +139,8 @@ def test_a_grade_does_not_depend_on_what_is_tried(monkeypatch: pytest.MonkeyPatc
     plan = make_plan(lab, "scan.cu", "again", {}, Options())
     check = made_results.check(name=plan.checks[0].name, verdict="fail", cause=failing, findings=(race,))
     result = made_results.result(check, verdict="fail")
-    monkeypatch.setattr(cures, "build_runner", breaks)
-    assert cures.with_cure(result, plan, lab.solution.read_text(), breaks, is_sandboxed=False) == result
+    monkeypatch.setattr(statements, "build_runner", breaks)
+    assert statements.with_cure(result, plan, lab.solution.read_text(), breaks, is_sandboxed=False) == result
     assert tried
 
 
@@ -153,7 +153,7 @@ def test_only_a_moved_barrier_comes_before_what_was_found(monkeypatch: pytest.Mo
     name = plan.checks[0].name
     check = made_results.check(name=name, verdict="fail", cause=failing, findings=(race, exited), findings_total=9)
     result = made_results.result(check, verdict="fail")
-    monkeypatch.setattr(cures, "build_runner", lambda *_, **__: Path("runner"))
+    monkeypatch.setattr(statements, "build_runner", lambda *_, **__: Path("runner"))
 
     def with_found(its_id: str) -> LabResult:
         known = dict(made_results.finding(its_id, cure="move it"))
@@ -161,7 +161,7 @@ def test_only_a_moved_barrier_comes_before_what_was_found(monkeypatch: pytest.Mo
         found = Finding(**known)
         tried = made_results.check(name=name, verdict="fail", cause=made_results.cause(id=its_id), findings=(found,))
         judge = made_results.result(tried, verdict="fail")
-        return cures.with_cure(result, plan, lab.solution.read_text(), lambda _: judge, is_sandboxed=False)
+        return statements.with_cure(result, plan, lab.solution.read_text(), lambda _: judge, is_sandboxed=False)
 
     assert with_found("fence.missing") == result
     (moved,) = with_found("barrier.divergent").checks
