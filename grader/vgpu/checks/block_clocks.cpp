@@ -8,6 +8,23 @@
 
 namespace scanlab::vgpu {
 
+namespace {
+
+using Stamp = BlockClocks::Stamp;
+
+/// Raises stamps to those of another row. With bounds that no store can change, so that compilers use vectors.
+void raise(Stamp* stamps, const Stamp* to, const unsigned count) {
+  for (unsigned u = 0; u < count; ++u) stamps[u] = std::max(stamps[u], to[u]);
+}
+
+unsigned count_above(const Stamp* row, const Stamp* other, const unsigned count) {
+  unsigned above = 0;
+  for (unsigned u = 0; u < count; ++u) above += row[u] > other[u];
+  return above;
+}
+
+}  // namespace
+
 void BlockClocks::begin_block(unsigned threads) {
   threads_ = threads;
   warps_ = (threads + warp_size - 1) / warp_size;
@@ -105,8 +122,7 @@ void BlockClocks::release(unsigned thread, Row& row) const {
   const unsigned warp = thread / warp_size;
   row.resize(threads_);
   if (is_wide_) {
-    const Stamp* const own = wide_row(thread);
-    for (unsigned u = 0; u < threads_; ++u) row[u] = std::max(row[u], own[u]);
+    raise(row.data(), wide_row(thread), threads_);
   } else {
     const unsigned end = std::min(threads_, (warp + 1) * warp_size);
     for (unsigned u = warp * warp_size; u < end; ++u) row[u] = std::max(row[u], knows(thread, u));
@@ -117,17 +133,11 @@ void BlockClocks::release(unsigned thread, Row& row) const {
 bool BlockClocks::has_news(unsigned thread, const Row& row) const {
   if (is_wide_ && !row.empty()) {
     const Stamp* const own = wide_row(thread);
-    unsigned news = 0;
-    for (unsigned u = 0; u < threads_; ++u) news += row[u] > own[u];
-    return news > (row[thread] > own[thread] ? 1 : 0);
+    return count_above(row.data(), own, threads_) > (row[thread] > own[thread] ? 1 : 0);
   }
   for (unsigned u = 0; u < row.size(); ++u)
     if (row[u] && u != thread && row[u] > knows(thread, u)) return true;
   return false;
-}
-
-void BlockClocks::learn(Stamp* own, const Row& row) {
-  for (unsigned u = 0; u < threads_; ++u) own[u] = std::max(own[u], row[u]);
 }
 
 void BlockClocks::acquire(unsigned thread, const Row& row) {
@@ -135,14 +145,14 @@ void BlockClocks::acquire(unsigned thread, const Row& row) {
   has_ticked_ = true;
   if (!is_wide_) widen();
   part(thread / warp_size);
-  learn(wide_row(thread), row);
+  raise(wide_row(thread), row.data(), threads_);
 }
 
 void BlockClocks::acquire(unsigned warp, Mask lanes, const Row& row) {
   const unsigned first = warp * warp_size;
   if (is_wide_ && is_together(warp) && (lanes & lanes_of(warp)) == lanes_of(warp)) {
     has_ticked_ = true;
-    if (!row.empty()) learn(wide_row(first), row);
+    if (!row.empty()) raise(wide_row(first), row.data(), threads_);
     return;
   }
   for (const unsigned lane : lanes_in(lanes & lanes_of(warp))) acquire(first + lane, row);

@@ -69,7 +69,6 @@ class BlockClocks {
   const Stamp* wide_row(unsigned thread) const { return &wide_[wide_place(thread)]; }
   Stamp* wide_row(unsigned thread) { return &wide_[wide_place(thread)]; }
   void part(unsigned warp);
-  void learn(Stamp* own, const Row& row);
 
   unsigned threads_ = 0, warps_ = 0;
   bool has_ticked_ = false;

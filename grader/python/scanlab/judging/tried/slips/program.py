@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 
 from scanlab.judging.compiler.messages import own_lines
 from scanlab.judging.tried.statements import without_comments
@@ -24,6 +25,7 @@ INTERNAL = re.compile(r"\bnamespace\s*\{|\bstatic\s+(?:inline\s+)?__(?:global|de
 OUTPUT = re.compile(r"\bd_y\s*\[[^;]{1,80}\]\s*=(?!=)")
 
 
+@cache
 def compiled(pattern: str) -> re.Pattern[str]:
     """Return a pattern in which <NAME>, <GROUP>, <OPERAND> and <TYPE> stand for those of C++."""
     parts = {"NAME": NAME, "GROUP": GROUP, "OPERAND": OPERAND, "TYPE": TYPE}
@@ -152,10 +154,9 @@ def rewrite(pattern: str, meant: str, because: str, about: str = "", group: int 
 
     `meant` and `because` may have the pattern's groups.
     """
-    matcher = compiled(pattern)
 
     def find(program: Program) -> Iterator[Edit]:
-        for number, found in program.matches(matcher):
+        for number, found in program.matches(compiled(pattern)):
             yield Edit(number, *found.span(group), found.expand(meant), found.expand(because))
 
     return Rule(find, about)
