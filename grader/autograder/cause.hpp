@@ -44,6 +44,7 @@ struct Cause {
   std::vector<OutputRow> outputs = {};    ///< around the first wrong one, ascending; empty: no output is wrong
   std::vector<std::string> details = {};  ///< one fact per line
   std::string next = {};                  ///< a command to type, or advice
+  std::vector<std::string> of_sums = {};  ///< those of the details that are read off what outputs are the sums of
   std::string fact = {};  ///< of a rationale that guesses, as of its Diagnosis; no part of what is reported
 };
 

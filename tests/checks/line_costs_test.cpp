@@ -128,6 +128,19 @@ TEST_CASE("barriers are reported by how many times a block stands at them, over 
   CHECK(costs.findings(Cost::barriers).empty());
 }
 
+TEST_CASE("traffic is what lines ask global memory for, the largest first") {
+  vgpu::LineCosts costs;
+  costs.kernel_begin(kernel());
+  costs.load(global(3, 4));
+  for (int k = 0; k < 2; ++k) costs.store(global(4, 64));
+  costs.load(shared(5, 4));
+  costs.kernel_end();
+  const auto found = costs.findings(Cost::traffic);
+  CHECK(lines_of(found) == std::vector<unsigned>{4, 3});
+  CHECK(found[0].headline == "TRAFFIC: 256 bytes of global memory in 2 requests, kernel k");
+  CHECK(found[1].headline == "TRAFFIC: 128 bytes of global memory in 1 requests, kernel k");
+}
+
 TEST_CASE("forks of the costs add up to what one observer has seen") {
   vgpu::LineCosts costs, alone;
   costs.kernel_begin(kernel());

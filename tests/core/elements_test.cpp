@@ -6,6 +6,7 @@
 #include <random>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "kernel.hpp"
@@ -182,6 +183,36 @@ TEST_CASE("lanes that take part add, and it is remembered who has") {
     CHECK_FALSE(graph.looked_at());
     CHECK_FALSE(graph.blocks_talk());
   }
+}
+
+TEST_CASE("additions are counted line by line: all, those of identities, useful ones, and those of the longest chain") {
+  ElementNames names(Kind::expressions, 1, 2);
+  const auto x = inputs_of(names, 4);
+  AdditionGraph graph;
+  graph.reset(x);
+  ptx::Module module;
+  module.files = {"", "scan.cu"};
+  module.lines = {{}, {1, 11, 0, -1, {}}, {1, 12, 0, -1, {}}, {1, 13, 0, -1, {}}};
+  vgpu::KernelInfo info;
+  info.module = &module;
+  graph.kernel_begin(info);
+  const auto add = [&](std::uint32_t line, ElementName a, ElementName b) {
+    const ElementName s = sum(names, a, b);
+    vgpu::Actor actor;
+    actor.line = line;
+    graph.combined(actor, 1, &a, &b, &s);
+    return s;
+  };
+  const ElementName two = add(1, x[0], x[1]), three = add(2, two, x[2]), four = add(1, three, x[3]);
+  add(1, vgpu::identity_name, x[0]);
+  add(3, x[2], x[3]);  // for nothing
+  const auto work = graph.work(std::vector{four});
+  REQUIRE(work.lines.size() == 3);
+  const auto& [first, second, third] = std::tie(work.lines[0], work.lines[1], work.lines[2]);
+  CHECK((first.place.line == 11 && second.place.line == 12 && third.place.line == 13));
+  CHECK((first.made == 3 && first.with_identity == 1 && first.useful == 2 && first.wasted() == 0));
+  CHECK((second.made == 1 && second.useful == 1 && third.made == 1 && third.useful == 0 && third.wasted() == 1));
+  CHECK((first.in_chain == 2 && second.in_chain == 1 && third.in_chain == 0 && work.span == 3));
 }
 
 TEST_CASE("what is swapped, doubled or not an element is no interval; the identity is nothing") {

@@ -193,22 +193,27 @@ class CorrectnessCheck : CheckOnDevice {
       Cures(plan_, check_, device_, submission_).explain(tried, which);
     if (tried.is_wrong_output) {
       explain_by_other_runs(tried.failure->cause, submission_, *trial, device_, which, position);
-      explain_by_provenance(*tried.failure, which);
+      if (!explain_by_provenance(*tried.failure, which))
+        explain_by_writes(*tried.failure, tried, *trial, submission_, which);
       rename_finding(tried);
     }
     end(tried, result);
   }
 
+  static bool names_first_wrong_addition(const std::string& detail) {
+    return detail.find(first_wrong_addition) != std::string::npos;
+  }
+
   /// Floats do not say what they are the sum of: the same call on elements that do.
-  void explain_by_provenance(Failure& failure, const Case& which) {
-    if (!plan_.has_provenance || check_.element == ElementType::affine || has_count(check_.entry)) return;
+  bool explain_by_provenance(Failure& failure, const Case& which) {
+    if (!plan_.has_provenance || check_.element == ElementType::affine || has_count(check_.entry)) return false;
     submission_.restart();  // one process at a time
     CheckPlan named = check_;
     named.element = ElementType::affine;
     Submission submission(plan_, device_, named.element, limit_);
-    const TrialResult tried =
-        make_trial(plan_, named, device_, which.n)->run(submission, which, Counting::off, hash_start);
-    if (!tried.is_wrong_output || tried.failure->cause.id == "wrong.unwritten") return;
+    const std::unique_ptr<Trial> trial = make_trial(plan_, named, device_, which.n);
+    const TrialResult tried = trial->run(submission, which, Counting::off, hash_start);
+    if (!tried.is_wrong_output || tried.failure->cause.id == "wrong.unwritten") return false;
     const Cause& seen = tried.failure->cause;
     const bool may_be_lost = seen.id == sum_not_stored &&
                              std::ranges::find(lost_sums_look_like, failure.cause.id) != lost_sums_look_like.end();
@@ -230,9 +235,30 @@ class CorrectnessCheck : CheckOnDevice {
     }
     if (failure.cause.outputs.empty())
       failure.cause.details.push_back(fmt::format("summed up: {}, expected {}", seen.actual, seen.expected));
-    const auto place = std::ranges::find_if(
-        seen.details, [](const std::string& detail) { return detail.find(first_wrong_addition) != std::string::npos; });
-    if (place != seen.details.end()) failure.cause.details.push_back(*place);
+    for (const std::string& detail : seen.of_sums)
+      if (failure.cause.rationale.find(detail) == std::string::npos) failure.cause.details.push_back(detail);
+    explain_by_writes(failure, tried, *trial, submission, which);
+    return true;
+  }
+
+  /// Who has written the first wrong element of a trial's call, and whether it was right before: the call once more.
+  void explain_by_writes(Failure& failure, const TrialResult& tried, Trial& trial, Submission& submission,
+                         const Case& which) {
+    if (!device_.is_virtual() || !tried.first_wrong) return;
+    trial.watch(*tried.first_wrong);
+    submission.restart();
+    const TrialResult again = trial.run(submission, which, Counting::off, no_hash);
+    if (!again.written) return;
+    Cause& cause = failure.cause;
+    if (again.written->is_overwritten) {
+      std::erase_if(cause.details, names_first_wrong_addition);  // it was made there, and was right
+      replace_explanation(cause, "wrong.overwritten", again.written->text);
+      cause.where = again.written->where;
+    } else if (!again.written->where) {
+      cause.details.push_back(again.written->text);
+    } else if (!cause.where || cause.where->line == 0) {
+      cause.where = again.written->where;
+    }
   }
 
   void explain_by_more_elements(Shrinking& shrinking, std::size_t n, TrialResult& tried) const {

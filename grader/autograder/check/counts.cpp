@@ -46,6 +46,10 @@ std::string_view lines_of(std::string_view counter) {
   if (counter == "bank_conflict_replays") return "cost.bank_conflicts";
   if (counter == "global_sectors") return "cost.uncoalesced";
   if (counter == "barriers") return "cost.barrier";
+  if (counter == "global_bytes" || counter == "global_requests" || counter == "busiest_block") return "cost.traffic";
+  if (counter == "span") return "cost.chain";
+  if (counter == "wasted_additions") return "cost.wasting";
+  if (counter.ends_with("additions") || counter == "busiest_adder") return "cost.adding";
   return counter.ends_with("_efficiency") ? "cost.divergence" : "";
 }
 

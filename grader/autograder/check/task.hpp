@@ -43,6 +43,7 @@ struct Outputs {
 struct Mistake {
   Cause cause;                    ///< all of it but the headline and the next step
   std::uint64_t fingerprint = 0;  ///< distinguishes wrong outputs, but not those that differ by rounding alone; not 0
+  std::optional<std::size_t> first = {};  ///< the first wrong element of d_y, if one is
 };
 
 template <typename T>
@@ -58,6 +59,9 @@ class Task {
 
   /// What is wrong with the outputs for input `x`; nothing when they are right.
   virtual std::optional<Mistake> mistake(std::span<const T> x, const Outputs<T>& outputs) const = 0;
+
+  /// Is this right for element i of d_y, one of those that are looked at?
+  virtual bool accepts(std::span<const T> x, std::size_t i, T value) const = 0;
 };
 
 /// The task of the check's operation, by its family; the plan outlives it. Defined for both elements.

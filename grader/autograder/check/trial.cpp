@@ -4,10 +4,15 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <utility>
 
 #include "autograder/cause.hpp"
 #include "autograder/check/inputs.hpp"
 #include "autograder/device/call_findings.hpp"
+#include "autograder/device/element_writes.hpp"
 #include "autograder/device/provenance.hpp"
 #include "autograder/hash.hpp"
 #include "autograder/process/messages.hpp"
@@ -39,6 +44,46 @@ constexpr AdditionCounter addition_counters[] = {
     {"useful_efficiency", [](const vgpu::AdditionWork& work) { return work.efficiency(); }},
 };
 
+/// The lines that make most additions, and those that make most for nothing.
+std::vector<vgpu::Finding> findings_of(const vgpu::AdditionWork& work) {
+  constexpr std::size_t most = 3;
+  using Line = vgpu::AdditionWork::Line;
+  std::map<std::pair<std::string, unsigned>, Line> by_line;  // places differ by their columns
+  for (const Line& line : work.lines) {
+    Line& sum = by_line.try_emplace({line.place.file, line.place.line}, Line{line.place}).first->second;
+    sum.made += line.made;
+    sum.with_identity += line.with_identity;
+    sum.useful += line.useful;
+    sum.in_chain += line.in_chain;
+  }
+  std::vector<vgpu::Finding> found;
+  const auto add = [&](const char* id, auto number) {
+    std::vector<Line> lines;
+    for (const auto& [place, line] : by_line)
+      if (number(line) > 0 && line.place.line != 0) lines.push_back(line);
+    std::ranges::stable_sort(lines, std::ranges::greater(), number);
+    lines.resize(std::min(lines.size(), most));
+    for (const Line& line : lines) {
+      vgpu::Finding& finding = found.emplace_back();
+      finding.id = id;
+      finding.weight = vgpu::Finding::Weight::advice;
+      const std::string what =
+          std::string_view(id) == "cost.chain"
+              ? fmt::format("{} of the longest chain of sums", line.in_chain)
+              : fmt::format("{}, of which {} get into a result, {} are for nothing, and {} add the identity", line.made,
+                            line.useful, line.wasted(), line.with_identity);
+      finding.headline = "ADDITIONS: " + what;
+      vgpu::Finding::Part& part = finding.parts.emplace_back();
+      part.does = "add";
+      part.where = line.place;
+    }
+  };
+  add("cost.adding", [](const Line& line) { return line.made; });
+  add("cost.wasting", [](const Line& line) { return line.wasted(); });
+  add("cost.chain", [](const Line& line) { return line.in_chain; });
+  return found;
+}
+
 template <typename T>
 class TypedTrial : public Trial, CheckOnDevice {
  public:
@@ -49,6 +94,8 @@ class TypedTrial : public Trial, CheckOnDevice {
         memory_(device, check.entry, n, sizeof(T), fmt::format(" ({})", elements_text(n))) {}
 
   TrialResult run(Submission& submission, const Case& which, Counting counting, std::uint64_t hash) override {
+    const bool are_maps = std::is_same_v<T, Affine> && plan_.has_provenance;
+    if (watched_) return run(submission, which, counting, hash, are_maps ? Elements::maps : Elements::values);
     if (!names_elements(counting)) return run(submission, which, counting, hash, Elements::values);
     if (std::is_same_v<T, Affine> && !submission.is_explored() && n_ > Provenance::most_remembered) {
       // Too many for a graph: names take longer, and only explain what is wrong.
@@ -71,6 +118,8 @@ class TypedTrial : public Trial, CheckOnDevice {
     return result;
   }
 
+  void watch(std::size_t output) override { watched_ = output; }
+
  private:
   enum class Elements { values, names, maps };
 
@@ -89,6 +138,8 @@ class TypedTrial : public Trial, CheckOnDevice {
     begin(x, seed, elements, is_small && !submission.is_explored() ? Remember::additions : Remember::bounds);
     device_.write(memory_.x, given_.data());
     memory_.blank();
+    const Buffer& y = memory_.y;
+    const auto writes = watched_ ? device_.watch({y.address + *watched_ * sizeof(T), sizeof(T)}) : nullptr;
 
     const vgpu::Schedule schedule{which.order, mix(seed, "schedule"), which.trail};
     CallReport report = submission.call(check_.entry, memory_, schedule, counting);
@@ -116,6 +167,8 @@ class TypedTrial : public Trial, CheckOnDevice {
           result.failure = Failure{Verdict::fail, std::move(mistake->cause)};
           result.is_wrong_output = true;
           result.mistake = mistake->fingerprint;
+          result.first_wrong = mistake->first;
+          if (writes) result.written = written_by(x, *writes, elements);
         }
       }
     }
@@ -138,6 +191,7 @@ class TypedTrial : public Trial, CheckOnDevice {
     if (counting != Counting::additions) return;
     const vgpu::AdditionWork work = graph->work(outputs_);
     for (const AdditionCounter& counter : addition_counters) result.counts.emplace_back(counter.name, counter.of(work));
+    std::ranges::move(findings_of(work), std::back_inserter(result.costs));
   }
 
   /// Under the schedule `weak`: an old value that a thread has read for want of a fence, where a result is wrong or a
@@ -236,6 +290,42 @@ class TypedTrial : public Trial, CheckOnDevice {
     return outputs;
   }
 
+  /// Nothing where no one has.
+  std::optional<Written> written_by(const std::vector<T>& x, const ElementWrites& seen, Elements elements) const {
+    const std::size_t i = *watched_;
+    const std::vector<ElementWrites::Write> writes = seen.writes();
+    const auto is_right = [&](const ElementWrites::Bytes& bytes) {
+      T value;
+      std::memcpy(&value, bytes.data(), sizeof value);
+      if constexpr (std::is_same_v<T, Affine>)
+        if (elements == Elements::maps) value = Provenance::map_of(value);
+      return task_->accepts(x, i, value);
+    };
+    const auto who = [](const ElementWrites::Write& write) {
+      return fmt::format("thread {} of block {} in {}", write.thread[0], write.block[0], vgpu::place_text(write.where));
+    };
+    const bool is_by_host = seen.has_host_written_last();
+    const auto right =
+        std::find_if(writes.rbegin(), writes.rend(), [&](const auto& write) { return is_right(write.after); });
+    const bool is_overwritten = right != writes.rend();
+    Written written{.text = {}, .where = {}, .is_overwritten = is_overwritten};
+    if (is_by_host || writes.empty()) {
+      if (writes.empty() && !seen.is_changed()) return std::nullopt;
+      constexpr const char* host = "the host (cudaMemcpy, cudaMemset)";
+      written.text = is_overwritten ? fmt::format("y[{}] is right when {} writes it, and then {} writes over it", i,
+                                                  who(*right), host)
+                                    : fmt::format("y[{}] is written {}by {}", i, writes.empty() ? "" : "last ", host);
+      return written;
+    }
+    const ElementWrites::Write& last = is_overwritten ? *std::prev(right) : writes.back();
+    written.where = Where{last.where.file, last.where.line, ptx::source_name(last.kernel), last.block, last.thread};
+    written.text = is_overwritten
+                       ? fmt::format("y[{}] is right when {} writes it, and {} writes something else there after that",
+                                     i, who(*right), who(last))
+                       : fmt::format("y[{}] is written {}by {}", i, writes.size() == 1 ? "" : "last ", who(last));
+    return written;
+  }
+
   /// Where, what was printed, and how to run it again.
   void complete(Failure& failure, const std::string& printed, const Case& which) const {
     Cause& cause = failure.cause;
@@ -292,6 +382,7 @@ class TypedTrial : public Trial, CheckOnDevice {
   std::vector<T> given_;              ///< what stood in d_x before the call
   Provenance* provenance_ = nullptr;  ///< where elements are names,
   std::vector<ElementName> outputs_;  ///< and those of the output
+  std::optional<std::size_t> watched_;
 };
 
 }  // namespace

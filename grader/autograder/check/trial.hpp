@@ -26,6 +26,13 @@ struct ProofOf {
   bool blocks_talk = false;                    ///< it is one for this schedule only
 };
 
+/// Who has written an output that is wrong.
+struct Written {
+  std::string text;             ///< one sentence: "y[5] is written by thread 5 of block 0 in scan.cu:31"
+  std::optional<Where> where;   ///< of the last that has; nothing where it is the host
+  bool is_overwritten = false;  ///< it was right before
+};
+
 struct TrialResult {
   std::optional<Failure> failure;       ///< complete but for the diagnosis by other runs
   bool is_wrong_output = false;         ///< … and all that is known is that the output's values are wrong
@@ -39,6 +46,8 @@ struct TrialResult {
   std::vector<vgpu::Finding> costs;  ///< the lines that cost most, where work was counted
   std::optional<ProofOf> proof;      ///< of a right scan whose elements are names, and whose additions are remembered
   std::string unfollowed = {};       ///< of a right scan that was to be: why its additions are not counted
+  std::optional<std::size_t> first_wrong = {};  ///< element of d_y
+  std::optional<Written> written = {};          ///< the output that was watched, if it is wrong
 };
 
 /// A detail of causes.
@@ -61,6 +70,8 @@ class Trial {
   virtual ~Trial() = default;
   /// `hash`: no_hash, where it is not asked what the outputs were.
   virtual TrialResult run(Submission& submission, const Case& which, Counting counting, std::uint64_t hash) = 0;
+  /// From now on calls are made on values, and say of this element of d_y who has written it.
+  virtual void watch(std::size_t output) = 0;
 };
 
 /// Allocates for n elements; all arguments outlive it.

@@ -67,6 +67,7 @@ struct ExploredCall {
   bool assumes_newest = false;      ///< as of an Exploration
 };
 
+class ElementWrites;
 class Provenance;
 
 /// One runner's way to the device. The judge alone uses the device except between begin_call() and end_call().
@@ -124,6 +125,8 @@ class Device {
   virtual std::optional<std::string> damaged_guard(const Buffer&) { return std::nullopt; }
   /// What elements are the sums of, in programs where they are names; null where none can be recorded.
   virtual Provenance* provenance() { return nullptr; }
+  /// Records who writes an element, as long as what is returned lives; null where a device does not see that.
+  virtual std::unique_ptr<ElementWrites> watch(const Buffer& element);
   virtual runner::DevicePointer share(const Buffer& buffer) = 0;
   virtual std::unique_ptr<Connection> connect(std::size_t output_limit) = 0;
 

@@ -22,6 +22,7 @@
 #include "autograder/cause.hpp"
 #include "autograder/device/call_findings.hpp"
 #include "autograder/device/devices.hpp"
+#include "autograder/device/element_writes.hpp"
 #include "autograder/device/provenance.hpp"
 #include "vgpu/checks/check_suite.hpp"
 #include "vgpu/checks/cost/counters.hpp"
@@ -114,7 +115,7 @@ class CallCounting {
     add("busiest_block", spread_.busiest_block());
     add("host_copies", traffic.copies_to_host + traffic.shared);  // what the host sees needs no copy to be read there
     using Cost = vgpu::LineCosts::Cost;
-    for (const Cost cost : {Cost::bank_conflicts, Cost::sectors, Cost::divergence, Cost::barriers})
+    for (const Cost cost : {Cost::bank_conflicts, Cost::sectors, Cost::divergence, Cost::barriers, Cost::traffic})
       std::ranges::move(line_costs_.findings(cost), std::back_inserter(report.costs));
   }
 
@@ -370,6 +371,9 @@ class VirtualDevice : public Device {
   }
 
   Provenance* provenance() override { return &provenance_; }
+  std::unique_ptr<ElementWrites> watch(const Buffer& element) override {
+    return std::make_unique<ElementWrites>(device_, element);
+  }
 
   runner::DevicePointer share(const Buffer& buffer) override {
     runner::DevicePointer pointer;

@@ -56,7 +56,12 @@ class PartitionTask : public Task<T> {
     cause.details.push_back(
         fmt::format("of {}, {} {} to be kept", elements_text(x.size()), right.kept, right.kept == 1 ? "is" : "are"));
     const std::uint64_t of_elements = hash_bytes(hash_start, outputs.y.data(), right.y.size() * sizeof(T));
-    return Mistake{std::move(cause), hash_bytes(of_elements, &outputs.kept, sizeof outputs.kept)};
+    return Mistake{std::move(cause), hash_bytes(of_elements, &outputs.kept, sizeof outputs.kept),
+                   first < right.y.size() ? std::optional(first) : std::nullopt};
+  }
+
+  bool accepts(std::span<const T> x, std::size_t i, T value) const override {
+    return partition_of(x, others_).y[i] == value;
   }
 
  private:

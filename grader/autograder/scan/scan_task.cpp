@@ -73,7 +73,11 @@ class ScanTask : public Task<T> {
     if (!tolerance.empty()) cause.details.push_back(tolerance);
     if (outputs.provenance) explain_by_sums(cause, outputs, first);
     cause.outputs = output_rows(x, y.size(), first, [&](OutputRow& row) { fill(row, outputs, reference); });
-    return Mistake{std::move(cause), fingerprint_of(y, reference)};
+    return Mistake{std::move(cause), fingerprint_of(y, reference), first};
+  }
+
+  bool accepts(std::span<const T> x, std::size_t i, T value) const override {
+    return reference_of<T>(x, scan_).accepts(i, value);
   }
 
  private:
@@ -128,13 +132,18 @@ class ScanTask : public Task<T> {
     else if (!cause.fact.empty() && outputs.provenance->graph())
       cause.rationale = fmt::format("{}: {}", std::exchange(cause.fact, {}), mistake.text);
     else
-      cause.details.push_back(mistake.text);
-    if (explain_by_lost_sum(cause, *outputs.provenance, first)) return;
+      cause.of_sums.push_back(mistake.text);
+    const bool is_lost = explain_by_lost_sum(cause, *outputs.provenance, first);
+    if (!is_lost) add_first_wrong_addition(cause, mistake);
+    cause.details.insert(cause.details.end(), cause.of_sums.begin(), cause.of_sums.end());
+  }
+
+  static void add_first_wrong_addition(Cause& cause, const SumMistake& mistake) {
     if (!mistake.where || mistake.where->line == 0) return;
     Where& where = cause.where ? *cause.where : cause.where.emplace();
     where.file = mistake.where->file;
     where.line = mistake.where->line;
-    cause.details.push_back(fmt::format("{}:{} {}{}{}", where.file, where.line, first_wrong_addition,
+    cause.of_sums.push_back(fmt::format("{}:{} {}{}{}", where.file, where.line, first_wrong_addition,
                                         mistake.added.empty() ? "" : ": ", mistake.added));
   }
 

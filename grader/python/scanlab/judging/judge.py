@@ -30,6 +30,7 @@ from scanlab.judging.compiler.cache import prune
 from scanlab.judging.compiler.links import shown_text
 from scanlab.judging.compiler.warnings import mistakes, warnings
 from scanlab.judging.gpu_lock import alone_on
+from scanlab.judging.left_out import with_left_out
 from scanlab.judging.parts import judge_in_parts, parts_of
 from scanlab.judging.places import with_places
 from scanlab.judging.result import Cause, CheckResult, Finding, Judged, LabResult, first_problem
@@ -240,6 +241,8 @@ def _grade_one(
     result = with_proofs(result, plans.proofs(plan, submission.lab) if options.prove else [])
     result = _with_causes_of_counts(result, submission.lab.rubric)
     result = _with_source(result, submission, list(runners), options)
+    if options.device == "vgpu":
+        result = with_left_out(result, runners.values(), text, submission.path, submission.name)
     return with_places(result, text, submission.name).with_texts(as_shown)
 
 

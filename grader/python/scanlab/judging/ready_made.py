@@ -70,7 +70,7 @@ def compiled(
     A header counts when the learner's file calls it, or when a function of its own stands in the PTX. One that another
     header of CUDA's calls counts too, but for those in CALLED_BY.
     """
-    for ptx in _texts(object_text):
+    for ptx in texts(object_text):
         files = {int(number): os.path.normpath(os.fsdecode(name)) for number, name in FILE.findall(ptx)}
         headers: dict[int, str] = {}
         for number, name in files.items():
@@ -116,7 +116,7 @@ def _in_chain(
     return ReadyMade(names.of(frame.function), header, line)
 
 
-def _texts(object_text: bytes) -> Iterator[bytes]:
+def texts(object_text: bytes) -> Iterator[bytes]:
     """Return the PTX texts in an object; each ends with a zero."""
     at = object_text.find(b".version ")
     while at >= 0:

@@ -124,6 +124,7 @@ std::vector<std::uint32_t> AdditionGraph::inputs_of(Node node, std::size_t most)
 AdditionWork AdditionGraph::work(std::span<const ElementName> outputs) const {
   AdditionWork work;
   work.with_identity = with_identity_;
+  work.lines = lines_;
   std::vector<bool> is_used(names_.size(), false);
   for (const ElementName output : outputs)
     if (const auto node = find(output)) is_used[*node] = true;
@@ -138,16 +139,21 @@ AdditionWork AdditionGraph::work(std::span<const ElementName> outputs) const {
   };
   KeyTable known(sums_.size()), of_thread;
   std::vector<std::uint64_t> by_thread;
+  Node deepest = identity;
   std::uint32_t latest = 0;  // instructions count from 1, and sums stand in their order
   for_each_expected(
       sums_.size(), [&](std::size_t k) { known.expect(whole(sums_[k])); },
       [&](std::size_t k) {
         const Sum& sum = sums_[k];
         if (!is_used[k + inputs_ + 1] || is_empty(sum.earlier) || is_empty(sum.later)) return;
-        work.span = std::max<std::uint64_t>(work.span, sum.depth);
+        if (sum.depth > work.span) {
+          work.span = sum.depth;
+          deepest = static_cast<Node>(k + inputs_ + 1);
+        }
         const bool is_known_whole = are_floats() || sum.range.first <= sum.range.last;
         if (is_known_whole && std::exchange(known[whole(sum)], 0) == 0) return;
         ++work.useful;
+        ++work.lines[sum.adder.place].useful;
         work.warp_useful += std::exchange(latest, sum.instruction) != sum.instruction;
         const Adder& by = sum.adder;  // a block has at most 1024 threads
         std::uint32_t& thread = of_thread[std::uint64_t{by.launch} << 43 ^ std::uint64_t{by.block} << 11 ^ by.thread];
@@ -158,6 +164,11 @@ AdditionWork AdditionGraph::work(std::span<const ElementName> outputs) const {
         work.busiest_thread = std::max(work.busiest_thread, ++by_thread[thread]);
       });
   work.wasted = additions_ - with_identity_ - work.useful;
+  for (Node next = deepest; is_sum(next);) {
+    const Sum& sum = sums_[next - inputs_ - 1];
+    if (!is_empty(sum.earlier) && !is_empty(sum.later)) ++work.lines[sum.adder.place].in_chain;
+    next = depth(sum.earlier) > depth(sum.later) ? sum.earlier : sum.later;
+  }
   return work;
 }
 
@@ -177,6 +188,7 @@ std::uint32_t AdditionGraph::number_of_place(std::uint32_t line) {
 void AdditionGraph::combined(const Actor& actor, Mask mask, const std::uint64_t* earlier, const std::uint64_t* later,
                              const std::uint64_t* sum) {
   const std::uint32_t place = number_of_place(actor.line);
+  while (lines_.size() <= place) lines_.push_back({places_[lines_.size()]});
   ++instructions_;
   for (int k = 0; !are_floats() && k < std::popcount(mask); ++k)
     for (const ElementName name : {earlier[k], later[k], sum[k]}) node_of_name_.expect(name);
@@ -190,6 +202,9 @@ void AdditionGraph::add(ElementName earlier, ElementName later, ElementName name
   Sum sum{node_of(earlier), node_of(later), no_interval, 0, instructions_, adder, 0};
   const bool has_identity = is_empty(sum.earlier) || is_empty(sum.later);
   if (has_identity) ++with_identity_;
+  AdditionWork::Line& line = lines_[adder.place];
+  ++line.made;
+  if (has_identity) ++line.with_identity;
   if (sums_.size() >= most_sums + std::size_t{inputs_} * inputs_ || !insert(name)) return;
   sum.depth = std::max(depth(sum.earlier), depth(sum.later)) + (has_identity ? 0 : 1);
   const ElementRange a = range(sum.earlier), b = range(sum.later);

@@ -26,6 +26,13 @@ struct AdditionWork {
   std::uint64_t span = 0;            ///< useful additions one after the other: the longest chain
   std::uint64_t busiest_thread = 0;  ///< useful additions of the thread that has made most of them, of one launch
   std::uint64_t warp_useful = 0;     ///< instructions of warps that have made useful ones
+  /// The additions of one line.
+  struct Line {
+    SourcePlace place;
+    std::uint64_t made = 0, with_identity = 0, useful = 0, in_chain = 0;  ///< the last: in the one that `span` counts
+    std::uint64_t wasted() const { return made - with_identity - useful; }
+  };
+  std::vector<Line> lines;
   /// Lanes that make a useful addition, of those warps' 32; 1 when there is none.
   double efficiency() const;
 };
@@ -127,6 +134,7 @@ class AdditionGraph : public Observer {
   std::uint32_t instructions_ = 0;  ///< of warps, that add
   bool blocks_talk_ = false;
   std::vector<SourcePlace> places_;
+  std::vector<AdditionWork::Line> lines_;  ///< by place, without what is useful
   /// Values that the program has computed with, and the first place of each: whole words of 64 bits, and 32 bits.
   std::unordered_map<std::uint64_t, std::uint32_t> words_, halves_;
   // Of the running launch: its number and module, and the numbers of the places of its lines.

@@ -119,13 +119,15 @@ constexpr CostWords words_by_cost[] = {
      "both ways are taken one after the other: let whole warps go one way, threads with work side by side"},
     {"cost.barrier", "barrier",
      "a barrier is needed only between a write and another thread's access to the same element"},
+    {"cost.traffic", "access",
+     "read and write each element once, and keep in registers or shared memory what is needed again"},
 };
 
 /// What a line costs beyond what it needs; 0: nothing worth reporting.
 std::uint64_t excess(const auto& line, Cost cost) {
   const std::uint64_t needed = (line.global_bytes + sector_bytes - 1) / sector_bytes;
   const std::uint64_t by_cost[] = {line.replays, line.sectors - std::min(line.sectors, needed), line.lanes_apart,
-                                   line.barriers};
+                                   line.barriers, line.global_bytes};
   return by_cost[static_cast<std::size_t>(cost)];
 }
 
@@ -171,6 +173,10 @@ Finding LineCosts::describe(const Place& place, const Line& line, Cost cost) con
       f.headline = fmt::format("BARRIER: {:.3g} a block, kernel {}", each, place.kernel);
       break;
     }
+    case Cost::traffic:
+      f.headline = fmt::format("TRAFFIC: {} bytes of global memory in {} requests, kernel {}", line.global_bytes,
+                               line.global_requests, place.kernel);
+      break;
   }
   return f;
 }

@@ -18,10 +18,11 @@ namespace scanlab::vgpu {
 
 class LineCosts : public Observer {
  public:
-  enum class Cost : std::uint8_t { bank_conflicts, sectors, divergence, barriers };
+  enum class Cost : std::uint8_t { bank_conflicts, sectors, divergence, barriers, traffic };
 
   /// The lines that cost most, with the most expensive first: at most `most`, of all launches since the last reset. Of
-  /// bank conflicts and sectors only lines that have more than they need; of branches those that diverge.
+  /// bank conflicts and sectors only lines that have more than they need; of branches those that diverge. `traffic`:
+  /// the bytes of global memory that they ask for.
   std::vector<Finding> findings(Cost cost, std::size_t most = 3) const;
   void reset() {
     lines_.clear();

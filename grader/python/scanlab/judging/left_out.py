@@ -1,0 +1,75 @@
+"""Stores of a learner's that are not in the compiled program: nvcc leaves out what nothing reads.
+
+A buffer that is never swapped, or the wrong one of two that is read, costs all that was written to the other: the device
+never sees these lines, so that no check can name them. The line table of the PTX does, by what it lacks.
+"""
+
+import os
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from scanlab.judging.compiler.messages import own_lines
+from scanlab.judging.places import Program
+from scanlab.judging.ready_made import FILE, LOC, texts
+from scanlab.judging.result import CheckResult, LabResult
+from scanlab.judging.tried.statements import without_comments
+
+SHOWN = 2
+SHARED = re.compile(r"\b__shared__\b")
+ARRAY = re.compile(r"(\w+)\s*\[")
+POINTER = re.compile(r"[*&]\s*(?:(?:const|__restrict__)\s+)*(\w+)\s*(?:[=;,)]|$)")
+STORE = re.compile(r"(?<![\w.])(\w+)\s*\[[^=;]*\]\s*[-+*]?=(?!=)")
+
+
+def left_out(programs: Iterable[bytes], text: str, source: Path) -> list[int]:
+    """Return the learner's lines that store to an array and of which no instruction is left in any of the programs.
+
+    `text` is the file. Functions of which nothing is left at all are left alone: nothing calls them.
+    """
+    present: set[int] = set()
+    for program in programs:
+        for ptx in texts(program):
+            numbers = {
+                number for number, name in FILE.findall(ptx) if os.path.basename(os.fsdecode(name)) == source.name
+            }
+            for place in LOC.finditer(ptx):
+                present |= {int(place[2])} if place[1] in numbers else set()
+                present |= {int(place[6])} if place[5] in numbers else set()
+    if not present:
+        return []
+    lines = without_comments(text).split("\n")
+    own = own_lines(text.split("\n"))
+    arrays = {name for line in lines for name in POINTER.findall(line)}
+    arrays |= {name for line in lines if SHARED.search(line) for name in ARRAY.findall(line)}
+    functions = [one for one in Program(text, "").functions if one.is_device]
+    found = []
+    for one in functions:
+        inside = range(one.first, one.last + 1)
+        if not present.intersection(inside):
+            continue
+        for number in inside:
+            store = STORE.search(lines[number - 1])
+            if number in own and number not in present and store and store[1] in arrays:
+                found.append(number)
+    return found
+
+
+def with_left_out(result: LabResult, runners: Iterable[Path], text: str, source: Path, name: str) -> LabResult:
+    """Return a result whose wrong outputs name the lines that nvcc has left out; `name` is how messages call the file."""
+    if not any(check.cause and check.cause.id.startswith("wrong.") for check in result.checks):
+        return result
+    numbers = left_out((runner.read_bytes() for runner in runners), text, source)
+    lines = text.split("\n")
+    facts = [
+        f"nvcc has left out {name}:{number}, `{lines[number - 1].split('//')[0].strip()}`: nothing reads what it writes"
+        for number in numbers[:SHOWN]
+    ]
+
+    def changed(check: CheckResult) -> CheckResult:
+        if not facts or not check.cause or not check.cause.id.startswith("wrong."):
+            return check
+        rationale = "\n".join([check.cause.rationale, *facts])
+        return check.model_copy(update={"cause": check.cause.model_copy(update={"rationale": rationale})})
+
+    return result.model_copy(update={"checks": tuple(changed(check) for check in result.checks)})
