@@ -209,3 +209,20 @@ def test_what_a_linker_misses_has_a_cause(symbol: str, line: int, sentence: str)
     assert found.sentence.startswith(sentence)
     assert (found.place.line if found.place else 0) == line
     assert shown_text(text) == f"undefined reference to `{symbol}'"
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (["a = b;", "b = a;"], [2]),
+        (["x; a = b;", "b = a;"], []),
+        (["a = b; b = a;"], [2]),
+        (["a = b;", "b = c;"], []),
+        (["Element* const kept = a;", "a = b;", "b = kept;"], []),
+    ],
+)
+def test_what_a_swap_loses_is_found(lines: list[str], expected: list[int]) -> None:
+    source = Source("scan.cu", ["// >>> your code", *lines, "// <<< your code"])
+    assert mistakes([], source, "scan.cu") == tuple(
+        f"scan.cu:{line}: `a` is lost before it is copied: keep it in a third variable first" for line in expected
+    )

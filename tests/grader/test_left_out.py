@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from scanlab.judging.left_out import left_out
 
 TEXT = """#include "scanlab.cuh"

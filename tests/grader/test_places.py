@@ -3,7 +3,7 @@
 import pytest
 
 import made_results
-from scanlab.judging.places import FIRST_WRONG, Program, _with_given_code
+from scanlab.judging.places import FIRST_WRONG, SINCE_FAULT, Program, _with_given_code, with_places
 from scanlab.judging.result import Where
 from scanlab.labs.folders import find_lab
 from scanlab.labs.rubric import CountCheck
@@ -70,6 +70,61 @@ def test_an_array_that_is_not_shared_is_found() -> None:
     assert Program("\n".join(lines), "scan.cu").local_arrays() == [(3, "s_b")]
 
 
+def test_what_is_allocated_and_never_freed_is_named() -> None:
+    lines = [
+        "void f() {",
+        "  static int* d_kept;",
+        "  cudaMalloc(&d_kept, n);",
+        "  cudaMalloc((void**)&d_a, n);",
+        "  cudaMalloc(&chain.d_b, n);",
+        "  if (n == 1) return;",
+        "  cudaFree(d_a);",
+        "}",
+        "void g() {",
+        "  SCANLAB_CUDA_CHECK(cudaMalloc(&d_a, n));",
+        "  SCANLAB_CUDA_CHECK(cudaMalloc(&d_c, n));",
+        "}",
+        "void h() {",
+        "  cudaFreeAsync(d_c, stream);",
+        "}",
+    ]
+
+    def facts(text: str) -> tuple[str, ...]:
+        leak = made_results.finding("leak", weight="advice")
+        known = made_results.result(made_results.check(), findings=(leak,))
+        return with_places(known, text, "scan.cu").findings[0].facts
+
+    whole = "\n".join(lines)
+    assert facts(whole) == ("chain.d_b of scan.cu:5 is never freed", "d_a of scan.cu:10 is never freed")
+    freed = whole.replace("cudaFree(d_a)", "cudaFree(d_a); cudaFree(other.d_b)").replace(
+        "d_c, n));", "d_c, n)); cudaFree(d_a);"
+    )
+    assert facts(freed) == (
+        "scan.cu:6 may return before cudaFree(d_a) in scan.cu:7",
+        "scan.cu:6 may return before cudaFree(chain.d_b) in scan.cu:7",
+    )
+    assert facts(freed.replace("return", "n = 2")) == ()
+
+
+def test_errors_that_only_repeat_a_fault_are_called_so() -> None:
+    def printed(*lines: str, word: str = "FAULT") -> tuple[str, ...]:
+        cause = made_results.cause(details=("a fact", "the program printed:", *lines, "another"), id="bounds.global")
+        fault = made_results.finding("bounds.global", headline=f"{word}: write outside every allocation")
+        known = made_results.result(made_results.check(verdict="fail", cause=cause, findings=(fault,)))
+        found = with_places(known, "", "scan.cu").checks[0].cause
+        assert found is not None
+        return found.details
+
+    repeated = "  scan.cu:9: cudaFree(d_a): an illegal memory access was encountered (cudaErrorIllegalAddress)"
+    assert printed(repeated) == ("a fact", SINCE_FAULT, repeated, "another")
+    assert SINCE_FAULT not in printed(repeated, word="RACE")
+    for lines in (
+        (repeated, "  n = 5"),
+        ("  scan.cu:9: cudaMalloc(&d_a, n): out of memory (cudaErrorMemoryAllocation)",),
+    ):
+        assert printed(*lines) == ("a fact", "the program printed:", *lines, "another")
+
+
 def test_a_function_of_the_host_that_calls_itself_is_found() -> None:
     one = program("06_hierarchical")
     assert code("06_hierarchical", one.recursions()) == ["launch_scan<Kind::inclusive>(d_sums, d_sums, sections);"]
@@ -113,3 +168,36 @@ def test_given_code_is_called_so() -> None:
     assert shown(4) == f"scan.cu:4 {FIRST_WRONG} (given code: what it adds comes from yours, line 2): x"
     more = shown(4, OPEN, "b = 3;", "c = 4;", CLOSE)
     assert more == f"scan.cu:4 {FIRST_WRONG} (given code: what it adds comes from yours, lines 2, 6 to 7): x"
+
+
+CHAIN = """struct Chain {
+  int* d_taken;
+  int* d_flags;
+};
+__device__ int wait(Chain chain, int section) {
+  if (section == 0) return 0;
+  while (atomicAdd(&chain.d_flags[section - 1], 0) == 0) {
+  }
+  atomicExch(&chain.d_flags[section], 1);
+  return 1;
+}
+void launch() {
+  Chain chain;
+  cudaMalloc(&chain.d_flags, 4);
+  cudaMemset(chain.d_taken, 0, 4);
+}
+"""
+
+
+def test_members_that_nothing_sets_are_found() -> None:
+    assert list(Program(CHAIN, "scan.cu").without_memory()) == [("d_taken", 2)]
+    listed = CHAIN.replace("Chain chain;", "Chain chain{d_a, d_b};")
+    assert list(Program(listed, "scan.cu").without_memory()) == []
+
+
+def test_what_a_loop_waits_for_is_looked_for_where_it_is_written() -> None:
+    assert list(Program(CHAIN, "scan.cu").waits([7])) == [
+        "d_flags is written in scan.cu:9",
+        "some threads may leave before that, in scan.cu:6",
+    ]
+    assert list(Program(CHAIN, "scan.cu").waits([6])) == []

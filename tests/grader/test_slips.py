@@ -32,6 +32,10 @@ CASES = [
     ("  for (int s = 1; s < n; s * 2) f();", "for (int s = 1; s < n; s *= 2) f();", "endless"),
     ("  for (int s = n / 2; s >= 0; s /= 2) f();", "for (int s = n / 2; s > 0; s /= 2) f();", "endless"),
     ("  for (int s = 0; s < n; s *= 2) f();", "for (int s = 1; s < n; s *= 2) f();", "endless"),
+    ("  a = b; b = a;", "auto* const kept = a; a = b; b = kept;", "race.shared"),
+    ("  const int lane = t / warp_size;", "const int lane = t % warp_size;", "wrong.other"),
+    ("  const int warp = threadIdx.x % 32;", "const int warp = threadIdx.x / 32;", "bounds.shared"),
+    ("  k<<<sections - 1, 32>>>(d_x);", "if (sections - 1 > 0) k<<<sections - 1, 32>>>(d_x);", "launch.refused"),
     ("  *to++ = sum;", "*++to = sum;", "wrong.places"),
     ("  unsigned char counts[8];", "int counts[8];", "wrong.other"),
     ("  int words[2];", "unsigned words[2];", "endless"),
@@ -61,6 +65,13 @@ CASES = [
      "wrong.strides"),
     ("  if (t == 0) d[b] = s[t];", "if (t == block_size - 1) d[b] = s[t];  // block_size", "wrong.block_sums"),
     ("  Element sum = Element{};", "Element sum = identity();", "wrong.identity"),
+    ("  if (lane == 0) pass_on(sum);", "if (lane == warp_size - 1) pass_on(sum);  // warp_size", "wrong.block_sums"),
+    ("  if (t == blockDim.x - 1) s_k = f();", "if (t == 0) s_k = f();", "uninitialised.shared"),
+    ("  for (int i = 2; i < n; ++i) f();", "for (int i = 1; i < n; ++i) f();", "wrong.other"),
+    ("  for (int k = 1; k < n; k++) d_y[k] = f();", "for (int k = 0; k < n; k++) d_y[k] = f();", "wrong.first_element"),
+    ("  for (int j = 0; j < n; j += 1) d_y[j] = f();", "for (int j = 1; j < n; j += 1) d_y[j] = f();", "wrong.other"),
+    ("  if (t > 0) d_y[i] = sum;", "d_y[i] = sum;", "wrong.unwritten"),
+    ("  if (t > 0 && i < n) d_y[i] = sum;", "if (i < n) d_y[i] = sum;", "wrong.first_element"),
 ]  # fmt: skip
 
 
@@ -125,6 +136,118 @@ def test_arguments_that_are_called_as_other_parameters() -> None:
     assert slips(other, Mistake("input.changed"), MANY) == []
 
 
+def test_arguments_that_are_swapped_are_worth_a_word_where_another_mistake_is_left() -> None:
+    text = "void k(int* d_x, int* d_y, int* d_z, int n) {\n}\nvoid f() {\n  k(c.d_y, d_z, d_x, m);\n}"
+    found = slips(text, Mistake("wrong.other"), MANY, is_plain=True)
+    assert [(slip.change, slip.is_sure) for slip in found] == [("write line 4 as `k(d_x, c.d_y, d_z, m);`", True)]
+    for other in (text.replace("d_x, m", "d_z, m"), text.replace("c.d_y, d_z, d_x", "d_x, d_y, d_z")):
+        assert slips(other, Mistake("wrong.other"), MANY, is_plain=True) == []
+
+
+DYNAMIC = """\
+__global__ void __launch_bounds__(block_size) k(const Element* d_x, int n) {
+  extern __shared__ Element s_a[];
+}
+__global__ void other() {
+}
+void f() {
+  k<<<sections, block_size>>>(d_x, n);
+  other<<<1, 32>>>();
+  k<<<1, block_size>>>(d_x, section_size);
+}"""
+
+
+def test_a_dynamic_array_that_no_launch_gives_a_size() -> None:
+    found = [slip for slip in slips(DYNAMIC, Mistake("bounds.shared", "s_a"), MANY) if "s_a has" in slip.because]
+    sizes = ("block_size", "section_size", "(section_size + block_size)", "2 * section_size", "3 * section_size")
+    assert [slip.change for slip in found] == [
+        f"write line 7 as `k<<<sections, block_size, {size} * sizeof(Element)>>>(d_x, n);` and "
+        f"write line 9 as `k<<<1, block_size, {size} * sizeof(Element)>>>(d_x, section_size);`"
+        for size in sizes
+    ]
+    assert found[0].program == DYNAMIC.replace("block_size>>>", "block_size, block_size * sizeof(Element)>>>")
+
+
+def test_a_dynamic_array_that_is_too_small() -> None:
+    text = DYNAMIC.replace("block_size", "section_size").replace("Element s_a", "unsigned char s_a")
+    text = text.replace("section_size>>>", "section_size, section_size * sizeof(Element)>>>")
+    found = [slip for slip in slips(text, Mistake("bounds.shared", "s_a"), MANY) if "too few" in slip.because]
+    assert [slip.program for slip in found] == [
+        text.replace("section_size * sizeof", f"{times} * section_size * sizeof") for times in (2, 3)
+    ]
+    for other, mistake in ((text.replace("extern ", ""), "bounds.shared"), (text, "race.shared")):
+        assert not any("too few" in slip.because for slip in slips(other, Mistake(mistake, "s_a"), MANY))
+
+
+def test_a_pointer_that_no_allocation_sets() -> None:
+    text = "void f(int n) {\n  int* d_a;\n  k<<<blocks, 32>>>(d_x, d_a, n);\n}"
+    for declared in ("int* d_a;", "int* d_a = nullptr;", "int* d_a{};", "int *d_a = NULL;"):
+        program = text.replace("int* d_a;", declared)
+        found = slips(program, Mistake("bounds.global"), MANY, is_plain=True)
+        calls = [f"SCANLAB_CUDA_CHECK(cudaMalloc(&d_a, {size} * sizeof(int)));" for size in ("blocks", "n")]
+        assert [slip.change for slip in found] == [f"put `{call}` behind line 2" for call in calls]
+        assert [slip.program for slip in found] == [
+            program.replace(declared, f"{declared}\n  {call}") for call in calls
+        ]
+    for other in (
+        text.replace("d_a;", "d_a;\n  cudaMalloc((void**)&d_a, bytes);"),
+        text.replace("d_a;", "d_a = d_b + n;"),
+        text.replace("d_a;", "d_a;\n  d_a = c.d_a;"),
+        text.replace("d_x, d_a", "d_x, d_b"),
+        text.replace("void f", "__device__ void f"),
+    ):
+        assert slips(other, Mistake("bounds.global"), MANY, is_plain=True) == []
+    assert slips(text, Mistake("wrong.other"), MANY, is_plain=True) == []
+
+
+def test_a_pointer_to_memory_of_the_host() -> None:
+    text = "void f() {\n  int* d_a;\n  d_a = new int[n + 1];\n  k<<<1, 32>>>(d_a);\n  delete[] d_a;  // all\n}"
+    (slip,) = slips(text, Mistake("host_pointer"), MANY, is_plain=True)
+    assert slip.change == (
+        "write line 3 as `SCANLAB_CUDA_CHECK(cudaMalloc(&d_a, (n + 1) * sizeof(int)));` and "
+        "write line 5 as `SCANLAB_CUDA_CHECK(cudaFree(d_a));`"
+    )
+    assert slip.program.endswith("  SCANLAB_CUDA_CHECK(cudaFree(d_a));  // all\n}")
+    for value in ("(int*)malloc(n * 4)", "static_cast<int*>(std::malloc(n * 4))"):
+        text = f"void f() {{\n  int* d_a = {value};\n  k<<<1, 32>>>(d_a);\n}}"
+        (slip,) = slips(text, Mistake("host_pointer"), MANY, is_plain=True)
+        assert slip.change == "write line 2 as `int* d_a; SCANLAB_CUDA_CHECK(cudaMalloc(&d_a, n * 4));`"
+
+
+def test_a_condition_that_keeps_threads_from_a_write() -> None:
+    def meant(line: str, variable: str = "s_a[0]") -> list[str]:
+        found = slips(f"__global__ void k() {{\n{line}\n}}", Mistake("uninitialised.shared", variable), MANY)
+        return [slip.change for slip in found if "only threads with" in slip.because]
+
+    assert meant("  if (t > 0) s_a[t] = x;") == ["write line 2 as `s_a[t] = x;`"]
+    assert meant("  if (t > 0)\n    s_a[t] = x;") == ["leave out `if (t > 0)` in line 2"]
+    assert meant("  if (t > 0) {\n    s_a[t] = x;\n  }") == ["leave out `if (t > 0)` in line 2"]
+    assert meant("  if (f(t) && t > 0) c.s_a[t] = x;") == [
+        "write line 2 as `if (t > 0) c.s_a[t] = x;`",
+        "write line 2 as `if (f(t)) c.s_a[t] = x;`",
+    ]
+    for line in ("if (i < n) s_a[t] = x;", "if (p + 1 < size) s_a[p + 1] = x;", "if (t > 0) x = s_a[t];"):
+        assert meant(f"  {line}") == []
+    assert meant("  if (t > 0) s_a[t] = x;", "s_b[0]") == []
+
+
+def test_threads_that_leave_before_others_need_them() -> None:
+    def meant(text: str, name: str = "__global__ void k()") -> list[str]:
+        found = slips(f"{name} {{\n{text}\n}}", Mistake("wrong.unwritten"), MANY)
+        return [slip.change for slip in found if "threads that leave" in slip.because]
+
+    assert meant("  if (t > s) return;\n  __syncthreads();") == ["leave out line 2"]
+    assert meant("  if (t > s) {\n    return;\n  }\n  f();") == ["leave out lines 2 to 4"]
+    assert meant("  if (i >= n) return;\n  s_a[t] = d_x[i - shift<kind>];\n  f();\n  d_y[i] = s_a[t];") == [
+        "leave out line 2",
+        "leave out line 2, write line 3 as `s_a[t] = i < n ? d_x[i - shift<kind>] : identity();` and "
+        "write line 5 as `if (i < n) d_y[i] = s_a[t];`",
+    ]
+    assert meant("  if (t > s)\n    return;\n  else f();") == []
+    assert meant("  f();\n  if (t > s) return;") == []
+    assert meant("  if (n == 0) return;\n  f();", "void f()") == []
+
+
 def test_a_shared_variable_of_which_each_thread_needs_its_own() -> None:
     text = "__global__ void k() {\n  __shared__ Element sum, other;\n  __shared__ Element s_xy[32];\n}"
     assert "Element sum, other;" in changed(text, Mistake("race.shared", "sum[0]"))
@@ -176,20 +299,66 @@ def test_what_is_hardly_ever_meant_is_in_no_line_of_a_solution(lab: str) -> None
     assert [program.code(edit.line) for edit in barriers if "Kind::" not in program.code(edit.line)] == []
 
 
+@pytest.mark.parametrize(
+    ("lines", "variable", "meant"),
+    [
+        (["if (t < 64 / (2 * d)) {", "s_a[t + d] = 1;"], "s_a[64]", "if (t < 64 / (2 * d) - 1) {"),
+        (["__shared__ Element s_a[section_size / 2];", "s_a[t] = 1;"], "s_a[64]", "s_a[section_size];"),
+        (["constexpr int run_length = 8;", "s_a[t * block_size] = 1;"], "s_a[64]", "s_a[t * run_length] = 1;"),
+        (["const int i = t + 64;", "if (t < n)", "s_a[i] = 1;"], "s_a[64]", "if (i < n)"),
+        (["for (int k = 0; k <= n; ++k)", "s_a[k] = 1;"], "s_a[64]", "for (int k = 0; k < n; ++k)"),
+    ],
+)
+def test_an_index_that_goes_too_far_is_found_where_it_is_made(lines: list[str], variable: str, meant: str) -> None:
+    text = "\n".join(["constexpr int section_size = 64;", "__global__ void k() {", *lines, "}"])
+    number = 2 + len(lines)
+    found = slips(text, Mistake("bounds.shared", variable, frozenset({number})), MANY)
+    assert any(meant in slip.change for slip in found)
+    if "for" not in meant:
+        return
+    assert any(slip.is_sure for slip in found if meant in slip.change)
+
+
+def test_the_size_of_a_pointer_becomes_that_of_its_memory() -> None:
+    text = "void f() {\n  cudaMalloc(&d_a, n * sizeof(int));\n  cudaMemset(d_a, 0, sizeof(d_a));\n}"
+    found = slips(text, Mistake("cuda.error"), MANY)
+    assert "write line 3 as `cudaMemset(d_a, 0, n * sizeof(int));`" in [slip.change for slip in found]
+
+
 @given(st.lists(st.sampled_from("abn01 \n(){}[];,.<>=&|^%*/+-!?:#\"'_"), max_size=120).map("".join))
 def test_any_text_is_read(text: str) -> None:
-    for identity in ("wrong.other", "race.shared", "bounds.shared", "endless"):
+    for identity in ("wrong.other", "race.shared", "bounds.shared", "uninitialised.shared", "endless"):
         for slip in slips(text, Mistake(identity, "s_a[1]", frozenset({1, 2})), 9):
             assert slip.program != text
             assert slip.change
 
 
 @pytest.mark.parametrize(
-    "character", ["(", "a", "[", "1", "a ", "a.", "a<", "- ", "for (", "a b(", "*a", "void a(", "=a+"]
+    "character",
+    [
+        "(",
+        "a",
+        "  int* a; ",
+        "extern __shared__ int a[]; ",
+        "if (a) ",
+        "if (",
+        "k<<<a, b>>>(",
+        "[",
+        "1",
+        "a ",
+        "a.",
+        "a<",
+        "- ",
+        "for (",
+        "a b(",
+        "*a",
+        "void a(",
+        "=a+",
+    ],
 )
 def test_no_text_takes_long(character: str) -> None:
     text = "\n".join(character * (190 // len(character)) for _ in range(400))
     begun = time.process_time()
-    for identity in ("wrong.other", "race.shared"):
+    for identity in ("wrong.other", "race.shared", "bounds.shared"):
         slips(text, Mistake(identity, "a[0]", frozenset(range(400))), MANY)
     assert time.process_time() - begun < 10

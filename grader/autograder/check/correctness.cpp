@@ -250,15 +250,16 @@ class CorrectnessCheck : CheckOnDevice {
     const TrialResult again = trial.run(submission, which, Counting::off, no_hash);
     if (!again.written) return;
     Cause& cause = failure.cause;
-    if (again.written->is_overwritten) {
+    const bool says_places_only = cause.id == "wrong.other" || cause.id == "wrong.first_element" ||
+                                  cause.id == "wrong.last_element" || cause.id == "wrong.size";
+    if (again.written->is_overwritten && (says_places_only || !again.written->where)) {
       std::erase_if(cause.details, names_first_wrong_addition);  // it was made there, and was right
       replace_explanation(cause, "wrong.overwritten", again.written->text);
       cause.where = again.written->where;
-    } else if (!again.written->where) {
-      cause.details.push_back(again.written->text);
-    } else if (!cause.where || cause.where->line == 0) {
-      cause.where = again.written->where;
+      return;
     }
+    if (again.written->is_overwritten || !again.written->where) cause.details.push_back(again.written->text);
+    if (again.written->where && (!cause.where || cause.where->line == 0)) cause.where = again.written->where;
   }
 
   void explain_by_more_elements(Shrinking& shrinking, std::size_t n, TrialResult& tried) const {

@@ -44,7 +44,7 @@ SAID = "said.txt"
 """What nvcc has said of an object: its warnings."""
 COMPILE_TIMEOUT = 300.0
 NO_HALVES = "-DCCCL_DISABLE_FP16_SUPPORT"
-"""libcu++ without its interfaces to 16-bit floats: of a file that includes <cuda/atomic> nvcc takes a fifth less time."""
+"""libcu++ without its interfaces to 16-bit floats: nvcc takes a fifth less time for a file with <cuda/atomic>."""
 HALVES = re.compile(rb"__half|bfloat16|fp16|bf16|mma")
 """A file that has none of these words has no use for them."""
 ELEMENT_FLAGS = {

@@ -306,8 +306,6 @@ def _with_source(
     ]
     source = source_of(submission.path)
     result = with_entries(result, source, submission.name)
-    if not any(texts):
-        return result
     result = with_warnings(result, mistakes(texts, source, submission.name))
     return result.model_copy(update={"warnings": warnings(texts, source, submission.name)})
 

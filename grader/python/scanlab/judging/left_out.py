@@ -1,7 +1,7 @@
 """Stores of a learner's that are not in the compiled program: nvcc leaves out what nothing reads.
 
-A buffer that is never swapped, or the wrong one of two that is read, costs all that was written to the other: the device
-never sees these lines, so that no check can name them. The line table of the PTX does, by what it lacks.
+A buffer that is never swapped, or the wrong one of two that is read, costs all that was written to the other: the
+device never sees these lines, so that no check can name them. The line table of the PTX does, by what it lacks.
 """
 
 import os
@@ -30,9 +30,7 @@ def left_out(programs: Iterable[bytes], text: str, source: Path) -> list[int]:
     present: set[int] = set()
     for program in programs:
         for ptx in texts(program):
-            numbers = {
-                number for number, name in FILE.findall(ptx) if os.path.basename(os.fsdecode(name)) == source.name
-            }
+            numbers = {number for number, name in FILE.findall(ptx) if Path(os.fsdecode(name)).name == source.name}
             for place in LOC.finditer(ptx):
                 present |= {int(place[2])} if place[1] in numbers else set()
                 present |= {int(place[6])} if place[5] in numbers else set()
@@ -56,13 +54,17 @@ def left_out(programs: Iterable[bytes], text: str, source: Path) -> list[int]:
 
 
 def with_left_out(result: LabResult, runners: Iterable[Path], text: str, source: Path, name: str) -> LabResult:
-    """Return a result whose wrong outputs name the lines that nvcc has left out; `name` is how messages call the file."""
+    """Return a result whose wrong outputs name the lines that nvcc has left out.
+
+    `name` is how messages call the file.
+    """
     if not any(check.cause and check.cause.id.startswith("wrong.") for check in result.checks):
         return result
     numbers = left_out((runner.read_bytes() for runner in runners), text, source)
     lines = text.split("\n")
+    why = "its condition is never true, or nothing reads what it writes"
     facts = [
-        f"nvcc has left out {name}:{number}, `{lines[number - 1].split('//')[0].strip()}`: nothing reads what it writes"
+        f"nvcc has left out {name}:{number}, `{lines[number - 1].split('//')[0].strip()}`: {why}"
         for number in numbers[:SHOWN]
     ]
 

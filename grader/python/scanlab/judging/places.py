@@ -6,6 +6,7 @@ They are looked for in the text, so what is said of them is that the lines are t
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice, takewhile
 from pathlib import Path
 
 from scanlab.judging.compiler.messages import own_lines
@@ -27,6 +28,17 @@ ABOUT_LOOPS = (
     "wrong.first_twice",
     "wrong.direction",
 )
+MOST_ALLOCATIONS = 64
+"""More are not looked at."""
+PRINTED = "the program printed:"
+SINCE_FAULT = "the program printed, since calls after a fault fail:"
+AFTER_FAULT = re.compile(r"\(cudaError(?:IllegalAddress|MisalignedAddress|LaunchFailure)\)$")
+"""How a line ends in which a call says what a kernel before it has done."""
+ALLOCATES = re.compile(r"\bcudaMalloc(?:Managed|Async)?\s*\([^&;]{0,60}&\s*([\w.\->]{1,60})")
+MEMBER = re.compile(r"^\s+(?:const\s+)?[A-Za-z_]\w{0,40}\s*\*\s*(d_\w{1,40})\s*;")
+WAITED = re.compile(r"\b(d_\w{1,40})\s*\[")
+KEPT = re.compile(r"\bstatic\s[^;(){}=]{1,80}?\b(\w{1,60})\s*[;=]")
+"""What is there in the next call as well."""
 PRINTED_ERROR = re.compile(r"cuda(?:Peek|Get)[A-Za-z]*LastError\(\): ")
 NEVER_ASKED = "never asked for the error"
 FIRST_WRONG = "is the addition where it first went wrong"
@@ -100,6 +112,36 @@ class Program:
         pattern = re.compile(rf"\b{re.escape(name)}\s*\[.*\]\s*[-+*]?=(?!=)")
         return [number for number, line in self._of(is_device=True) if pattern.search(line)]
 
+    def never_freed(self) -> Iterator[tuple[str, int]]:
+        """Yield pointers that a function allocates and that are freed nowhere, each with its line."""
+        allocations = list(islice(self._allocations(), MOST_ALLOCATIONS))
+        kept = set(KEPT.findall("\n".join(self.lines)))
+        for function, number, name in allocations:
+            owners = [one for one, _, other in allocations if other == name]
+            frees = [one for one in self.functions if self._frees(one, name)]
+            if name not in kept and function not in frees and all(one in owners for one in frees):
+                yield name, number
+
+    def leaves_before_free(self) -> Iterator[tuple[int, str, int]]:
+        """Yield the lines at which a function may return between an allocation and its cudaFree, and the latter."""
+        for function, number, name in islice(self._allocations(), MOST_ALLOCATIONS):
+            for free in self._frees(function, name)[:1]:
+                for line in range(number + 1, free):
+                    if re.search(r"\breturn\b", self.lines[line - 1]):
+                        yield line, name, free
+
+    def _allocations(self) -> Iterator[tuple[Function, int, str]]:
+        """Yield the allocations of device memory: the function, the line, and the pointer that gets it."""
+        for function in self.functions:
+            for number in range(function.first, function.last + 1):
+                for found in ALLOCATES.finditer(self.lines[number - 1]):
+                    yield function, number, found[1]
+
+    def _frees(self, function: Function, name: str) -> list[int]:
+        """Return the lines of a function that free a pointer."""
+        pattern = re.compile(rf"\bcudaFree(?:Async)?\s*\([^;)]*\b{re.split(r'[.>]', name)[-1]}\b")
+        return [number for number in range(function.first, function.last + 1) if pattern.search(self.lines[number - 1])]
+
     def returns(self) -> list[int]:
         """Return the lines of kernels at which some threads may leave."""
         return [number for number, line in self._of(is_device=True) if re.search(r"\bif\b.*\breturn;", line)]
@@ -109,7 +151,7 @@ class Program:
         return [
             number
             for number, line in self._of(is_device=True)
-            if re.search(r"\bif\b.*\b(?:return|break|continue)\s*;|^\s*(?:return|break|continue)\s*;", line)
+            if re.search(r"(?:\bif\b.*|^\s*)\b(?:return\b[^;]*|break|continue)\s*;", line)
             and any(one.first <= number < max(numbers) <= one.last for one in self.functions if numbers)
         ]
 
@@ -119,6 +161,29 @@ class Program:
         kernels = re.finditer(r"\b__global__\b[^;{}()]*\s(\w+)\s*\(", whole)
         found = [(whole.count("\n", 0, kernel.end()) + 1, kernel[1]) for kernel in kernels]
         return [(line, name) for line, name in found if len(re.findall(rf"\b{name}\b", whole)) == 1]
+
+    def without_memory(self) -> Iterator[tuple[str, int]]:
+        """Yield members of structures that are pointers of the device and that nothing sets, each with its line."""
+        whole = "\n".join(self.lines)
+        is_listed = re.search(r"\w\s*(?:=\s*)?\{[^{};]*\bd_\w+[^{};]*\}", whole)  # Chain{d_flags, d_sums}
+        for number, line in enumerate(self.lines, 1):
+            member = MEMBER.match(line)
+            if member and not is_listed:
+                use = rf"(?:\.|->){member[1]}\b"
+                is_set = re.search(rf"{use}\s*=(?!=)|&\s*[\w.\->]*{use}(?!\[)", whole)
+                if re.search(use, whole) and not is_set:
+                    yield member[1], number
+
+    def waits(self, numbers: Sequence[int]) -> Iterator[str]:
+        """Yield, of the arrays that these lines ask for again and again, where device code writes them."""
+        for number in dict.fromkeys(numbers):
+            for name in dict.fromkeys(WAITED.findall(self.lines[number - 1])):
+                pattern = re.compile(rf"\batomic\w+\s*\(\s*&[^,;]*\b{name}\b|\b{name}\s*\[[^;]*\]\s*=(?!=)")
+                writes = [at for at, line in self._of(is_device=True) if at != number and pattern.search(line)]
+                if writes:
+                    yield f"{name} is written in {self.text(writes)}"
+                if writes and (leaves := self.leaves(writes)):
+                    yield f"some threads may leave before that, in {self.text(leaves)}"
 
     def launches(self, kernel: str = "") -> list[int]:
         """Return the lines that launch a kernel, or any."""
@@ -176,7 +241,7 @@ def with_places(result: LabResult, text: str, name: str) -> LabResult:
     `text` is the learner's file, `name` how messages call it.
     """
     program = Program(text, name)
-    result = result.model_copy(update={"findings": tuple(_with_returns(one, program) for one in result.findings)})
+    result = result.model_copy(update={"findings": tuple(_with_facts(one, program) for one in result.findings)})
     if result.verdict == "pass":
         return result
     fence = next((one for one in result.findings if one.id == "fence.missing" and one.weight == "advice"), None)
@@ -192,11 +257,17 @@ def with_places(result: LabResult, text: str, name: str) -> LabResult:
     return result.model_copy(update={"checks": checks, "findings": findings})
 
 
-def _with_returns(finding: SeenFinding, program: Program) -> SeenFinding:
-    """Return advice about threads that have returned with the lines where they may."""
-    if finding.id != "barrier.exited" or not (lines := program.returns()):
-        return finding
-    return finding.model_copy(update={"facts": (*finding.facts, f"some threads may return in {program.text(lines)}")})
+def _with_facts(finding: SeenFinding, program: Program) -> SeenFinding:
+    """Return advice with the lines that it is about: where threads may have returned, what is not freed."""
+    facts = []
+    if finding.id == "barrier.exited" and (lines := program.returns()):
+        facts = [f"some threads may return in {program.text(lines)}"]
+    if finding.id == "leak":
+        facts = [f"{name} of {program.text([line])} is never freed" for name, line in program.never_freed()] or [
+            f"{program.text([line])} may return before cudaFree({name}) in {program.text([free])}"
+            for line, name, free in program.leaves_before_free()
+        ]
+    return finding.model_copy(update={"facts": (*finding.facts, *facts[:SHOWN])})
 
 
 def _with_fence(check: CheckResult, fence: Finding | None) -> CheckResult:
@@ -232,6 +303,8 @@ def _with_places(check: CheckResult, program: Program, unset: Sequence[tuple[int
     if cause is None or check.verdict in ("pass", "skipped"):
         return check
     changed = _cause_in_source(cause, program, unset) or cause
+    if any(one.headline.startswith("FAULT") for one in check.findings[:1]):
+        changed = _with_what_follows(changed)
     check = _without_what_is_printed(check.model_copy(update={"cause": changed}))
     changed = _with_given_code(check.cause or changed, program)
     first = check.findings[0] if check.findings else None
@@ -281,6 +354,18 @@ def _without_what_is_printed(check: CheckResult) -> CheckResult:
     )
     cause = cause.model_copy(update={"details": kept(cause.details)})
     return check.model_copy(update={"cause": cause, "findings": findings})
+
+
+def _with_what_follows(cause: Cause) -> Cause:
+    """Return it with what the program has printed as what it is, where that only repeats a fault."""
+    details = list(cause.details)
+    if PRINTED not in details:
+        return cause
+    begin = details.index(PRINTED)
+    printed = list(takewhile(lambda line: line.startswith("  "), details[begin + 1 :]))
+    if all(AFTER_FAULT.search(line) for line in printed):
+        details[begin : begin + 1 + len(printed)] = [SINCE_FAULT, *printed[:1]]
+    return cause.model_copy(update={"details": tuple(details)})
 
 
 def _cause_in_source(cause: Cause, program: Program, unset: Sequence[tuple[int, str]]) -> Cause | None:
@@ -337,6 +422,11 @@ def _facts(cause: Cause, program: Program, finding: Finding | None) -> Iterator[
         if leaves := program.leaves([line]):
             yield f"some threads may leave before the barrier of line {line}, in {program.text(leaves)}"
             break
+    if cause.id.startswith("deadlock.") and finding:
+        yield from program.waits([part.line for part in finding.parts if 0 < part.line <= len(program.lines)])
+    if cause.id.startswith("bounds.") or cause.id in ("host_pointer", "uninitialised.pointer"):
+        for name, line in program.without_memory():
+            yield f"{name} of {program.text([line])} never gets memory of the device"
     for line, name in program.never_launched() if cause.id.startswith(("wrong.", "uninitialised.global")) else ():
         yield f"the kernel {name} of {program.text([line])} is never launched"
     if cause.id.startswith("wrong.") and cause.where:

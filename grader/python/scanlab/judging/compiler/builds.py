@@ -56,7 +56,7 @@ def with_cause(result: LabResult, name: str, explained: Explained) -> LabResult:
 
 def with_warnings(result: LabResult, mistakes: Sequence[str]) -> LabResult:
     """Return a result whose failures say what a compiler has seen, as far as that cannot be meant."""
-    facts = tuple(f"nvcc warns of what may be the cause: {mistake}" for mistake in mistakes)
+    facts = tuple(f"what may be the cause: {mistake}" for mistake in mistakes)
     return _with_causes(result, lambda cause: cause.model_copy(update={"details": (*facts, *cause.details)}))
 
 

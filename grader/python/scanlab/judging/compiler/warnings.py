@@ -1,11 +1,12 @@
 """nvcc's warnings about a learner's lines, and which of them are mistakes."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from scanlab.judging.compiler.messages import Message, Source, own_lines, parse
 from scanlab.judging.compiler.source import code_of
 
+SWAP = re.compile(r"(\w{1,40}) ?= ?(\w{1,40}) ?; ?\2 ?= ?\1 ?;")
 MISTAKE = ": "
 """Stands between nvcc's words and what is wrong."""
 
@@ -16,7 +17,7 @@ def warnings(texts: Sequence[str], source: Source, name: str) -> tuple[str, ...]
     What cannot be meant is followed by what is wrong, wherever in the file it stands.
     """
     own = own_lines(source.lines)
-    seen: dict[tuple[int, str], None] = {}
+    seen = dict.fromkeys(_lost_in_swaps(source))
     for text in texts:
         for message in parse(text):
             if message.severity != "warning" or not source.has(message.place):
@@ -29,13 +30,23 @@ def warnings(texts: Sequence[str], source: Source, name: str) -> tuple[str, ...]
 
 
 def mistakes(texts: Sequence[str], source: Source, name: str) -> tuple[str, ...]:
-    """Return those of the warnings that are followed by what is wrong."""
-    seen: dict[tuple[int, str], None] = {}
+    """Return those of the warnings that are followed by what is wrong, without nvcc's words."""
+    seen = dict.fromkeys(_lost_in_swaps(source))
     for text in texts:
         for message in parse(text):
             if message.severity == "warning" and source.has(message.place) and (wrong := _wrong(message, source)):
                 seen.setdefault((message.place.line, wrong))
     return tuple(f"{name}:{line}: {wrong}" for line, wrong in sorted(seen))
+
+
+def _lost_in_swaps(source: Source) -> Iterator[tuple[int, str]]:
+    """Yield the learner's lines at which `a = b; b = a;` stands, of which nvcc says nothing, and what is wrong."""
+    for line in sorted(own_lines(source.lines)):
+        codes = [code_of(text).strip() for text in source.lines[line - 1 : line + 1]]
+        for code in (codes[0], " ".join(codes)):
+            if found := SWAP.fullmatch(code):
+                yield line, f"`{found[1]}` is lost before it is copied: keep it in a third variable first"
+                break
 
 
 def _wrong(message: Message, source: Source) -> str | None:

@@ -1,9 +1,10 @@
 """Try what a learner may have meant (`slips`): the failing call again, with one line changed."""
 
 import os
+import re
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,8 @@ SECONDS = 1.2
 """Nothing more is begun after that long: two programs side by side take nearly a second, their kernels a third."""
 
 ELSE_IS_LEFT = "(tried: this is gone then, something else is left)"
+SIZE = re.compile(r"\bn = (?P<n>[0-9]{1,10}),")
+"""Where a check's headline has the size of the call that failed."""
 INSTRUCTIONS = 4_000_000
 """That a warp executes in a launch of what is tried: what does not end is given up soon."""
 
@@ -44,7 +47,8 @@ def with_slip(
     planned = next((one for one in plan.checks if check and one.name == check.name), None)
     if check is None or not isinstance(planned, PlannedCorrectness) or not check.cause or plan.device != "vgpu":
         return result
-    case = _case(planned, check.cause.next)
+    again = CASE.search(check.cause.next)
+    case = _case(planned, again or SIZE.search(check.cause.headline))
     if case is None or any(one.cure.endswith(ALL_IS_RIGHT) for one in check.findings[:1]):
         return result
     begun, is_found = time.monotonic(), threading.Event()
@@ -54,25 +58,60 @@ def with_slip(
             return None
         return _tried(slip, case, plan, run_judge, is_sandboxed=is_sandboxed)
 
-    better = None
+    better: Slip | None = None
+    furthest: tuple[int, Slip] | None = None
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        edits = slips(text, _mistake(check, plan.source), MOST, is_plain=is_plain)
+        edits = list(slips(text, _mistake(check, plan.source), MOST, is_plain=is_plain))
+        if edits and not again:  # the call fails after others only: do those that are made here let it fail?
+            edits.insert(0, Slip(0, "", "", text, is_of_device=False))
         for slip, tried in zip(edits, pool.map(outcome, edits), strict=True):
             if tried and tried.verdict == "pass" and all(one.weight != "mistake" for one in tried.findings):
                 is_found.set()
+                if not slip.change:
+                    return result
                 return _because(result, check, slip, f"{slip.change} {ALL_IS_RIGHT}", plan.source)
             if tried and slip.is_sure and _is_better(tried, check):
                 better = better or slip
-    return _because(result, check, better, f"{better.change} {ELSE_IS_LEFT}", plan.source) if better else result
+            n = _next_failure(tried, check, case.sizes) if tried and not is_plain else None
+            if n and (not furthest or n > furthest[0]):
+                furthest = n, slip
+    if better:
+        return _because(result, check, better, f"{better.change} {ELSE_IS_LEFT}", plan.source)
+    if furthest:
+        n, slip = furthest
+        old = CASE.search(check.cause.next)
+        cure = f"{slip.change} (tried: n = {old['n'] if old else '?'} is right then, something else is left at n = {n})"
+        return _because(result, check, slip, cure, plan.source)
+    return result
+
+
+def _next_failure(tried: CheckResult, check: CheckResult, sizes: Sequence[int]) -> int | None:
+    """Return at how many elements a check fails with an edit that puts this failure right, where another is left.
+
+    None where it does not: at least two larger sizes have to be right, so that this is no accident.
+    """
+    if not tried.cause or not check.cause:
+        return None
+    old, new = CASE.search(check.cause.next), CASE.search(tried.cause.next)
+    larger = [size for size in sizes if old and size > int(old["n"])]
+    return int(new["n"]) if new and larger[1:] and int(new["n"]) > larger[1] else None
 
 
 def _is_better(tried: CheckResult, check: CheckResult) -> bool:
-    """Return whether what a check has found is gone, and something less basic, or at more elements, is left."""
+    """Return whether what a check has found is gone, or is there at more elements only."""
     if not tried.cause or not check.cause:
         return False
     old, new = CASE.search(check.cause.next), CASE.search(tried.cause.next)
+    is_gone = check.cause.id not in {tried.cause.id, *(one.id for one in tried.findings)}
     ranks = rank_of(check.cause.id), rank_of(tried.cause.id)
-    return ranks[1] > ranks[0] or (ranks[0] == ranks[1] and bool(old and new) and int(new["n"]) > int(old["n"]))
+    is_later = bool(old and new) and int(new["n"]) > int(old["n"])
+    is_elsewhere = tried.cause.id == check.cause.id and not _places(check).intersection(_places(tried))
+    return is_later or is_elsewhere or (is_gone and (ranks[1] > ranks[0] or check.cause.id == "endless"))
+
+
+def _places(check: CheckResult) -> set[tuple[str, int]]:
+    """Return what a check has found first of the device: the variable and the line of each part."""
+    return {(one.variable, part.line) for one in check.findings[:1] for part in one.parts}
 
 
 def _mistake(check: CheckResult, source: str) -> Mistake:
@@ -86,9 +125,8 @@ def _mistake(check: CheckResult, source: str) -> Mistake:
     return Mistake(known, finding.variable if finding else "", frozenset(lines - {0}))
 
 
-def _case(planned: PlannedCorrectness, again: str) -> PlannedCorrectness | None:
-    """Return the part of a check that is asked of an edit: its small sizes, and that which `again` makes again."""
-    found = CASE.search(again)
+def _case(planned: PlannedCorrectness, found: re.Match[str] | None) -> PlannedCorrectness | None:
+    """Return the part of a check that is asked of an edit: its small sizes, and that of the call that failed."""
     if found is None:
         return None
     sizes = sorted({int(found["n"]), *(size for size in planned.sizes if size <= MANY)})

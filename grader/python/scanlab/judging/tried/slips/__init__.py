@@ -7,12 +7,12 @@ was tried that helps.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from scanlab.judging.tried.slips import algorithm, cuda, language, order
+from scanlab.judging.tried.slips import algorithm, cuda, language, memory, order, threads
 from scanlab.judging.tried.slips.program import Mistake, Program, Slip
 
-PLAIN = (*language.RULES, *cuda.RULES)
+PLAIN = (*memory.RULES, *language.RULES, *cuda.RULES, *threads.PLAIN)
 """What is hardly ever meant as it stands, and so is looked for in given code as well, before the rest."""
-OTHERS = (*order.RULES, *algorithm.RULES)
+OTHERS = (*order.RULES, *threads.RULES, *algorithm.RULES)
 
 
 def slips(text: str, mistake: Mistake, most: int, *, is_plain: bool | None = None) -> Sequence[Slip]:
@@ -26,7 +26,7 @@ def slips(text: str, mistake: Mistake, most: int, *, is_plain: bool | None = Non
         if is_plain is (rules is not PLAIN):
             continue
         for rule, edit in ((one, edit) for one in rules for edit in one.edits(program)):
-            slip = replace(program.slip(edit), is_sure=rule in language.RULES)
+            slip = replace(program.slip(edit), is_sure=edit.is_sure or rule.is_sure or rule in language.RULES)
             if edit.line in program.numbers and slip.program != text:
                 found.setdefault(slip.program, slip)
             if len(found) == most:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from scanlab.judging.tried.slips.cuda import CALL
 from scanlab.judging.tried.slips.order import swapped_lines
 from scanlab.judging.tried.slips.program import Edit, Program, Rule, arguments, compiled, rewrite
+from scanlab.judging.tried.slips.threads import guards, whose_turn
 
 INDICES = (("t", "i"), ("blockIdx.x", "s_section"), ("lane", "warp"), ("t", "warp"))
 SIZES = (("block_size", "section_size"), ("warp_size", "block_size"))
@@ -24,10 +25,16 @@ STEP = re.compile(
 HALF = re.compile(
     r"(?:\b(?:constexpr|const)\s+int\s+\w{1,40}|\bfor\s*\(\s*int\s+\w{1,40})\s*=\s*\w{1,40}(\s*/\s*[24])\s*;"
 )
-COMPARED = re.compile(r"(?<![<>=\-])([<>])(=?)(?![<>=])")
+COMPARED = re.compile(r"(?<![<>=\-])(?<!\bshift)(?<!<kind)([<>])(=?)(?![<>=])")
 LOOP_OR_IF = re.compile(r"\b(?:for|if|while)\s*\(|\?")
+LAST_LET_IN = re.compile(
+    r"\bif\s*\(\s*\w{1,20}\s*<\s*((?:\w{1,40}|\([^()]{1,40}\))(?:\s*[/*]\s*(?:\w{1,40}|\([^()]{1,40}\))){0,2})\s*\)"
+)
+TIMES = re.compile(r"\b(?:t|tid|threadIdx\.x)\s*\*\s*(block_size|blockDim\.x|section_size)\b")
 INDEX = re.compile(r"\[([^\[\]]{1,60})\]")
-ALONE = re.compile(r"\b(lane|t|tid|threadIdx\.x)\s*==\s*(0|\w{1,40}\s*-\s*1|31)(?=\s*[)&|?])")
+BEGINS = re.compile(
+    r"\bfor\s*\(\s*\w{1,20}\s+(\w{1,40})\s*=\s*([012])\s*;[^;]{1,80};\s*(?:\+\+\s*\1|\1\s*(?:\+\+|\+=\s*1))\s*\)"
+)
 ADDED = compiled(r"(?<![=!<>+\-*/])\b([\w.\[\] ]{1,60}?)\s*=\s*(<OPERAND>)\s*\+\s*(<OPERAND>)\s*;")
 STORES = re.compile(r"\bd_y\s*\[[^;=]{1,60}\]\s*=\s*(s_\w{1,40})\s*\[")
 WRONG = "wrong"
@@ -40,11 +47,14 @@ def _both_ways(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
 def _confused_indices(program: Program) -> Iterator[Edit]:
     """Find an index in the place of one like it, in lines that take part."""
     for was, meant in _both_ways(INDICES):
-        index = rf"(?<=\[){re.escape(was)}(?=\s*[-+\]])|(?<![\w.\[]){re.escape(was)}(?=\s*<=?\s*n\b)"
-        for number, code in program.involved():
-            for found in re.finditer(index, code):
+        index = rf"(?<=\[){re.escape(was)}(?=\s*[-+\]])"
+        guard = rf"(?<![\w.\[]){re.escape(was)}(?=\s*(?:<=?\s*n\b|(?:<|>=?)\s*shift<kind>))"
+        places = [(number, code, index) for number, code in program.involved()]
+        places += [(number, code, guard) for number, code in program.involved(above=3)]
+        for number, code, pattern in places:
+            for found in re.finditer(pattern, code):
                 if re.search(rf"(?<![\w.]){re.escape(meant)}\b", program.around(number)):
-                    yield Edit(number, *found.span(), meant, f"the index is {was} here, not {meant}")
+                    yield Edit(number, *found.span(), meant, f"{was} is asked here, and {meant} is meant")
     if "s_section" in program.whole:
         for number, found in program.matches(re.compile(r"\bblockIdx\.x(?=\s*==|\s*!=|\s*\])")):
             because = "blocks take their sections in the order in which they start: the section is s_section"
@@ -106,15 +116,14 @@ def _upwards(program: Program) -> Iterator[Edit]:
         yield Edit(number, *found.span(), meant, "the strides go from small to large here")
 
 
-def _whose_turn(program: Program) -> Iterator[Edit]:
-    """Find a thread that does what another should do: the first for the last, and the other way round."""
-    sizes = ("warp_size", "block_size", "section_size", "warps")
-    lasts = [f"{name} - 1" for name in sizes if re.search(rf"\b{name}\b", program.whole)]
-    for number, found in program.matches(ALONE):
-        for meant in ("0", *lasts):
-            if meant != found[2] and (found[1] != "lane" or meant in ("0", "warp_size - 1", "warps - 1")):
-                because = f"it is not the thread with {found[1]} == {found[2]} that has what is needed here"
-                yield Edit(number, *found.span(2), meant, because)
+def _begins(program: Program) -> Iterator[Edit]:
+    """Find a loop that begins one too early or too late: at 2, or where lines take part that may be edited."""
+    involved = {number for number, _ in program.involved(above=3)}
+    for number, loop in program.matches(BEGINS):
+        if loop[2] == "2" or number in involved or not involved:
+            meant = "0" if loop[2] == "1" else "1"
+            because = f"the loop begins one too {'early' if loop[2] == '0' else 'late'}"
+            yield Edit(number, *loop.span(2), meant, because)
 
 
 def _sums(program: Program) -> Iterator[Edit]:
@@ -141,10 +150,30 @@ def _one_off(program: Program) -> Iterator[Edit]:
             if is_guard and program.mistake.id.startswith(WRONG):
                 continue
             meant = found[1] if found[2] else f"{found[1]}="
-            yield Edit(number, *found.span(), meant, f"the comparison is off by one: `{meant}` is meant")
+            because = f"the comparison is off by one: `{meant}` is meant"
+            is_sure = was == "<=" and program.mistake.id.startswith("bounds")
+            yield Edit(number, *found.span(), meant, because, is_sure=is_sure)
             if "for" not in code:
                 meant = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}[was]
                 yield Edit(number, *found.span(), meant, f"the comparison is reversed: `{meant}` is meant")
+
+
+def _one_too_many(program: Program) -> Iterator[Edit]:
+    """Find a guard in front of an access beyond an array's end that lets one thread too many through."""
+    for number, code in program.involved(above=3):
+        for found in LAST_LET_IN.finditer(code):
+            because = f"not every index below {found[1].strip()} has an element there"
+            yield Edit(number, *found.span(1), f"{found[1].strip()} - 1", because, is_sure=True)
+
+
+def _times_a_size(program: Program) -> Iterator[Edit]:
+    """Find a thread's place that is counted in the size of a block, where each thread has a run."""
+    if not re.search(r"\brun_length\b", program.whole):
+        return
+    for number, found in program.matches(TIMES):
+        because = "each thread has run_length elements side by side: its own begin at t * run_length"
+        is_sure = program.mistake.id.startswith("bounds")
+        yield Edit(number, *found.span(1), "run_length", because, is_sure=is_sure)
 
 
 def _index(program: Program) -> Iterator[Edit]:
@@ -195,6 +224,7 @@ RULES = (
         "1",
         "a stride of 0 stays 0 when it is doubled",
         group=1,
+        is_sure=True,
     ),
     rewrite(
         r"\bfor\s*\(\s*\w{1,20}\s+\w{1,40}\s*=\s*(2)\s*;[^;]{1,80};[^;]{0,40}(?:\*=|<<=)",
@@ -204,6 +234,7 @@ RULES = (
         group=1,
     ),
     rewrite(r"<\s*n\s*-\s*(?:1|shift<kind>)(?=\s*[;)&])", "< n", "the last element is left out", WRONG),
+    Rule(_times_a_size, "wrong|bounds|uninitialised|race"),
     Rule(_downwards, WRONG),
     Rule(_confused_indices, "wrong|race|bounds|uninitialised"),
     Rule(_steps, "wrong|endless|race"),
@@ -214,9 +245,11 @@ RULES = (
         WRONG,
     ),
     Rule(_other_array, r"wrong\.(?:not_stored|nothing_added|steps_missing)"),
+    Rule(_begins, WRONG),
     Rule(_sums, WRONG),
     Rule(_one_off, "wrong|bounds|race"),
-    Rule(_whose_turn, "wrong|race|uninitialised"),
+    Rule(_one_too_many, r"bounds\.shared"),
+    Rule(whose_turn, "wrong|race|uninitialised"),
     Rule(_index, WRONG),
     Rule(_confused_sizes, "wrong|race|bounds|launch|uninitialised"),
     Rule(_halves, "wrong|race"),
@@ -224,4 +257,5 @@ RULES = (
     Rule(_mixed_arguments, "wrong|race|uninitialised"),
     Rule(swapped_lines, "wrong|uninitialised|deadlock"),
     Rule(_upwards, WRONG),
+    Rule(guards, WRONG),
 )

@@ -13,6 +13,7 @@ DEFINED = re.compile(r"\b(?:void|Element|int|float|auto)\s+(\w{1,60})\s*\(([^(){
 LAUNCH = re.compile(r"<<<([^;{}<>]{1,120})>>>")
 THREADS = re.compile(r"\b(?:block_size|threads\w*|blockDim|THREADS|BLOCK_SIZE)\b")
 SIZED = re.compile(r"\b(cuda(?:Memcpy|Memset|Malloc)(?:Async)?)\s*\(([^;{}]{1,160})\)\s*(?:[;)]|$)")
+SIZE_OF_POINTER = re.compile(r"sizeof\s*\(\s*(?:[\w.\->]{1,40}|Element\s*\*)\s*\)")
 COPIES = ("cudaMemcpyHostToDevice", "cudaMemcpyDeviceToHost", "cudaMemcpyDeviceToDevice")
 SHARED = re.compile(r"__shared__\s+(?!.*\[)([^;]{1,120});")
 ROWS = re.compile(r"\b(\w{1,60})(\[[^\[\]]{1,60}\])(\[[^\[\]]{1,60}\])\s*(?=[;,])")
@@ -31,7 +32,7 @@ def _kind(program: Program) -> Iterator[Edit]:
 
 
 def _swapped_arguments(program: Program) -> Iterator[Edit]:
-    """Find two arguments that are called as each other's parameters."""
+    """Find arguments that are called as each other's parameters."""
     parameters: dict[str, list[str]] = {}
     for found in DEFINED.finditer(program.whole):
         names = [re.search(r"(\w+)\s*$", one) for _, one in arguments(found[2])]
@@ -42,9 +43,13 @@ def _swapped_arguments(program: Program) -> Iterator[Edit]:
         if len(given) != len(names) or DEFINED.search(program.code(number)):
             continue
         plain = [(re.findall(r"\w+", one) or [""])[-1] for _, one in given]
-        wrong = [k for k, (name, own) in enumerate(zip(names, plain, strict=True)) if name != own]
-        if len(wrong) == 2 and sorted(plain[k] for k in wrong) == sorted(names[k] for k in wrong):
-            meant = [names[k] if k in wrong else one for k, (_, one) in enumerate(given)]
+        pairs = list(zip(names, plain, strict=True))
+        wrong = [k for k, (name, own) in enumerate(pairs) if name != own and name in plain and own in names]
+        if wrong and sorted(plain[k] for k in wrong) == sorted(names[k] for k in wrong):
+            named = {
+                own: one if re.fullmatch(r"[\w.\->]+", one) else own for own, (_, one) in zip(plain, given, strict=True)
+            }
+            meant = [named[names[k]] if k in wrong else one for k, (_, one) in enumerate(given)]
             because = f"the parameters of {found[1]} are {', '.join(names)}, in this order"
             yield Edit(number, *found.span(3), ", ".join(meant), because)
 
@@ -61,6 +66,31 @@ def _launches(program: Program) -> Iterator[Edit]:
             because = f"the third number of a launch, the size of dynamic shared memory, is in bytes: {size} is less"
             meant = f"({size}) * sizeof(Element)" if re.search(r"\W", size) else f"{size} * sizeof(Element)"
             yield Edit(number, begin, begin + len(size), meant, because)
+
+
+def _no_blocks(program: Program) -> Iterator[Edit]:
+    """Find a launch that may have no blocks: with a number that something is taken from."""
+    for number, found in program.matches(LAUNCH):
+        blocks = arguments(found[1])[0][1]
+        code = program.code(number)
+        if re.search(r"\w\s*-\s*\w", blocks) and not re.search(r"\bif\b", code):
+            indent = program.indent(number)
+            text = program.lines[number - 1]
+            because = f"{blocks} is 0 here, and a launch needs a block"
+            yield Edit(number, 0, len(text), f"{text[:indent]}if ({blocks} > 0) {text[indent:]}", because)
+
+
+def _size_of_pointer(program: Program) -> Iterator[Edit]:
+    """Find the size of a pointer where that of what it points to is meant: as much as was allocated there."""
+    for number, found in program.matches(SIZED):
+        given = arguments(found[2])
+        name = re.sub(r"^(?:\(void\s*\*\*\)|&|\s)+", "", given[0][1])
+        to = rf"\bcudaMalloc\w*\s*\([^;]{{0,40}}&\s*{re.escape(name)}\s*,"
+        allocated = re.search(rf"{to}((?:[^();]|\([^();]*\)){{1,120}})\)", program.whole)
+        if "Malloc" not in found[1] and len(given) > 2 and allocated and SIZE_OF_POINTER.fullmatch(given[2][1]):
+            begin = found.start(2) + given[2][0]
+            because = "the size of a pointer is 8 bytes, whatever it points to"
+            yield Edit(number, begin, begin + len(given[2][1]), allocated[1].strip(), because)
 
 
 def _elements_for_bytes(program: Program) -> Iterator[Edit]:
@@ -143,7 +173,23 @@ RULES = (
         r"\1x",
         r"blocks and grid have one dimension here: along y and z the index is 0 and the size is 1",
     ),
-    Rule(_swapped_arguments),
+    Rule(_swapped_arguments, is_sure=True),
+    Rule(_no_blocks, "launch", is_sure=True),
+    Rule(_size_of_pointer),
+    rewrite(
+        r"\b(?:lane\w{0,20}|in_warp)\s*=\s*[\w.]{1,20}\s*(/)\s*(?:warp_size|warpSize|32)\s*[;,]",
+        "%",
+        "divided by the size of a warp this is the number of the warp: the lane is the remainder",
+        group=1,
+        is_sure=True,
+    ),
+    rewrite(
+        r"\bwarp(?!_size|Size)\w{0,20}\s*=\s*[\w.]{1,20}\s*(%)\s*(?:warp_size|warpSize|32)\s*[;,]",
+        "/",
+        "the remainder is the lane: the number of the warp is the quotient",
+        group=1,
+        is_sure=True,
+    ),
     Rule(_launches),
     Rule(_elements_for_bytes),
     rewrite(

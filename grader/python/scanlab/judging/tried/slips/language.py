@@ -7,6 +7,7 @@ from scanlab.judging.tried.slips.program import NAME, TYPE, Edit, Program, Rule,
 
 DECLARED = re.compile(rf"^(\s*)({TYPE})({NAME})\s*(?==[^=]|;)")
 NO_TYPES = ("return", "goto", "using", "delete", "else", "struct", "typename")
+SWAP = re.compile(r"\s*([A-Za-z_]\w{0,40})\s*=\s*([A-Za-z_]\w{0,40})\s*;\s*\2\s*=\s*\1\s*;\s*")
 HEAD = compiled(r"^\s*(?:(?:if|for|while)\s*<GROUP>|else)\s*$")
 ONLY_A_HEAD = compiled(r"^\s*(if|for|while)\s*<GROUP>\s*(;)\s*$")
 LOOP = re.compile(r"\b(?:for|while|do)\b")
@@ -33,6 +34,21 @@ def _hidden(program: Program) -> Iterator[Edit]:
                 scopes.append(set())
             elif character == "}" and len(scopes) > 1:
                 scopes.pop()
+
+
+def _lost_in_a_swap(program: Program) -> Iterator[Edit]:
+    """Find `a = b; b = a;`, which leaves b in both."""
+    for number in program.numbers:
+        whole = f"{program.code(number)} {program.code(number + 1)}"
+        found = SWAP.fullmatch(whole) or SWAP.fullmatch(program.code(number))
+        if found:
+            a, b = found[1], found[2]
+            is_one_line = SWAP.fullmatch(program.code(number)) is not None
+            meant = f"{' ' * program.indent(number)}auto* const kept = {a}; {a} = {b}; {b} = kept;"
+            lines = f"line {number}" if is_one_line else f"lines {number} and {number + 1}"
+            because = f"{a} is lost before it is copied: after that both are what {b} was"
+            cure = f"write `{meant.strip()}` in the place of {lines}"
+            yield Edit(number, 0, len(program.lines[number - 1]), meant, because, cure, more=0 if is_one_line else 1)
 
 
 def _empty_statement(program: Program) -> Iterator[Edit]:
@@ -169,6 +185,7 @@ RULES = (
         r"\1\2 \3= \4)",
         r"the step of the loop computes \2 \3 \4 and does not assign it",
     ),
+    Rule(_lost_in_a_swap),
     Rule(_hidden),
     Rule(_empty_statement),
     Rule(_left_outside),

@@ -1,7 +1,7 @@
 """A program in which slips are looked for: its lines, what is known of its mistake, and what an edit makes of it."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -56,7 +56,9 @@ class Slip:
     is_of_device: bool
     """Nothing but the code of device functions is another."""
     is_sure: bool = False
-    """C++ reads the line in another way than it looks: worth a word where another mistake is left."""
+    """C++ reads the line in another way than it looks, or nothing else can be meant: worth a word where another
+    mistake is left.
+    """
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,8 @@ class Edit:
     """What to do; empty: to write the line as it is then."""
     more: int = 0
     """Lines after it that the new text stands for as well."""
+    is_sure: bool = False
+    """As of a rule."""
 
 
 class Program:
@@ -87,6 +91,7 @@ class Program:
         numbers = range(1, len(self.lines) + 1)
         self.numbers = [number for number in numbers if (number in own) == is_own]
         """Of the lines that may be edited."""
+        self._ends = [end for end, code in enumerate(self.codes, 1) if code.startswith("}")]
 
     def code(self, number: int) -> str:
         """Return the code of a line; nothing where there is none, or too much."""
@@ -124,6 +129,28 @@ class Program:
         code = self.code(number)
         return len(code) - len(code.lstrip())
 
+    def function(self, number: int) -> range:
+        """Return the lines of the function in which a line stands, as far as lines that begin with a brace end it."""
+        first = max((end for end in self._ends if end < number), default=0) + 1
+        return range(first, min((end for end in self._ends if end >= number), default=len(self.codes)) + 1)
+
+    def is_of_device(self, number: int) -> bool:
+        """Return whether a line stands in a kernel, or in another function of the device."""
+        before = "\n".join(self.codes[self.function(number)[0] - 1 : number])
+        return INSIDE_KERNEL.search(before) is not None
+
+    def rewritten(self, lines: Mapping[int, str], because: str, cure: str = "") -> Edit:
+        """Return an edit that writes some lines in another way; one that is empty then is left out."""
+        first, last = min(lines), max(lines)
+        texts = {number: lines.get(number, self.lines[number - 1]) for number in range(first, last + 1)}
+        kept = [text for number, text in texts.items() if text or number not in lines]
+        written = [
+            f"write line {number} as `{without_comments(text).strip()}`" if text else f"leave out line {number}"
+            for number, text in sorted(lines.items())
+        ]
+        cure = cure or " and ".join([", ".join(written[:-1]), written[-1]] if written[1:] else written)
+        return Edit(first, 0, len(self.lines[first - 1]), "\n".join(kept), because, cure, more=last - first)
+
     def slip(self, edit: Edit) -> Slip:
         """Return an edit as it is tried and reported."""
         line = self.lines[edit.line - 1]
@@ -131,8 +158,7 @@ class Program:
         program = "\n".join([*self.lines[: edit.line - 1], changed, *self.lines[edit.line + edit.more :]])
         code = without_comments(changed).strip() if '"' not in changed else changed.strip()
         cure = edit.cure or (f"write line {edit.line} as `{code}`" if code else f"leave out line {edit.line}")
-        before = re.split(r"^\}", "\n".join(self.codes[: edit.line]), flags=re.MULTILINE)[-1]
-        is_of_device = INSIDE_KERNEL.search(before) is not None and not INTERNAL.search(self.whole)
+        is_of_device = self.is_of_device(edit.line) and not INTERNAL.search(self.whole)
         return Slip(edit.line, edit.because, cure, program, is_of_device)
 
 
@@ -143,13 +169,15 @@ class Rule:
     find: Callable[[Program], Iterable[Edit]]
     about: str = ""
     """A pattern of how their ids begin."""
+    is_sure: bool = False
+    """Nothing else can be meant, so that it is worth a word where another mistake is left."""
 
     def edits(self, program: Program) -> Iterable[Edit]:
         """Return the edits to be tried."""
         return self.find(program) if re.match(self.about, program.mistake.id) else ()
 
 
-def rewrite(pattern: str, meant: str, because: str, about: str = "", group: int = 0) -> Rule:
+def rewrite(pattern: str, meant: str, because: str, about: str = "", group: int = 0, *, is_sure: bool = False) -> Rule:
     """Return a rule that writes `meant` for each match of a pattern, or for one group of it.
 
     `meant` and `because` may have the pattern's groups.
@@ -159,7 +187,7 @@ def rewrite(pattern: str, meant: str, because: str, about: str = "", group: int 
         for number, found in program.matches(compiled(pattern)):
             yield Edit(number, *found.span(group), found.expand(meant), found.expand(because))
 
-    return Rule(find, about)
+    return Rule(find, about, is_sure)
 
 
 def arguments(listed: str) -> list[tuple[int, str]]:

@@ -1,0 +1,130 @@
+"""Memory that nobody has asked for, or too little of it: dynamic shared arrays, pointers without a cudaMalloc."""
+
+import re
+from collections.abc import Iterator
+
+from scanlab.judging.tried.slips.cuda import LAUNCH
+from scanlab.judging.tried.slips.program import Edit, Program, Rule, arguments, compiled
+
+DYNAMIC = re.compile(r"\bextern\s+__shared__\s+([^;=\[]{1,80})\[\s*\]")
+BYTES = ("char", "byte", "uint8_t")
+"""Types of memory in which elements are put."""
+ATTRIBUTES = re.compile(r"\b__launch_bounds__\s*\([^()]{0,60}\)")
+KERNEL = re.compile(r"[^(){};]{1,100}?\b(\w{1,60})\s*\(")
+POINTER = re.compile(
+    r"^\s{1,40}([A-Za-z_]\w{0,40})\s*\*\s*([A-Za-z_]\w{0,40})\s*(?:\{\s*\}|=\s*(?:nullptr|NULL|0)|=([^=;][^;]{0,120}))?;"
+)
+ON_HOST = compiled(
+    r"^\s*(?:<GROUP>|static_cast\s*<[^<>;]{1,40}>\s*\()?\s*"
+    r"(?:(?:std::)?malloc\s*(<GROUP>)\s*\)?|new\s+\w{1,40}\s*\[([^\[\]]{1,80})\]\s*(?:\(\s*\)|\{\s*\})?)\s*$"
+)
+"""An array on the host: its size in bytes, or its number of elements."""
+
+
+def _launches(program: Program, number: int) -> dict[int, re.Match[str]]:
+    """Return the lines that launch the kernel in which a line stands; all launches, if that is another function."""
+    before = "\n".join(program.codes[program.function(number)[0] - 1 : number])
+    named = KERNEL.match(ATTRIBUTES.sub("", before.rpartition("__global__")[2])) if "__global__" in before else None
+    launch = re.compile(rf"\b{named[1] if named else ''}\b[^;]*<<<")
+    codes = ((line, program.code(line)) for line in range(1, len(program.lines) + 1))
+    found = {line: LAUNCH.search(code) for line, code in codes if launch.search(code)}
+    return {line: one for line, one in found.items() if one}
+
+
+def _sizes(program: Program, number: int, threads: str) -> Iterator[str]:
+    """Yield what the array of a line may have to have in elements, the smallest first."""
+    section = "section_size" if "section_size" in program.whole else threads
+    another = threads if threads != section and re.fullmatch(r"\w+", threads) else ""
+    if not re.search(rf"\+\s*{re.escape(section)}\s*;", program.around(number)):  # else another array begins there
+        yield from filter(None, (another, section))
+    if another:
+        yield f"({section} + {another})"
+    yield from (f"{times} * {section}" for times in (2, 3))
+
+
+def _dynamic(program: Program) -> Iterator[Edit]:
+    """Find a dynamic shared array for which a launch asks for nothing, or for too little."""
+    for number in range(1, len(program.lines) + 1):
+        found = DYNAMIC.search(program.code(number))
+        words = re.findall(r"\w+", found[1]) if found else []
+        launches = _launches(program, number) if words[1:] else {}
+        given = {line: [one for _, one in arguments(launch[1])] for line, launch in launches.items()}
+        if not given or not all(len(one) >= 2 for one in given.values()):
+            continue
+        element = "Element" if words[-2] in BYTES else words[-2]
+        is_said = any(len(one) > 2 and one[2] != "0" for one in given.values())
+        because = f"{words[-1]} has as many bytes as the third number of the launch says, and " + (
+            "those are too few" if is_said else "this one says none"
+        )
+        for size in _sizes(program, number, next(iter(given.values()))[1]):
+            lines = {}
+            for line, launch in launches.items():
+                meant = ", ".join([*given[line][:2], f"{size} * sizeof({element})", *given[line][3:]])
+                text = program.lines[line - 1]
+                lines[line] = text[: launch.start(1)] + meant + text[launch.end(1) :]
+            yield program.rewritten(lines, because)
+
+
+def _never_allocated(program: Program) -> Iterator[Edit]:
+    """Find a pointer of host code that is passed to a kernel and points to no memory of the device."""
+    for number, found in program.matches(POINTER):
+        element, name, value = found.groups()
+        function = program.around(number)
+        launch = re.search(rf"<<<([^;<>]{{1,120}})>>>\s*\([^;]{{0,160}}?(?<![\w.&]){name}\b", function)
+        if program.is_of_device(number) or not launch or re.search(rf"&\s*{name}\b", function):
+            continue
+        sets = [(number, value)] if value else []
+        for line in program.function(number):
+            assigned = re.match(rf"\s*{name}\s*=([^=;][^;]*);", program.code(line))
+            sets += [(line, assigned[1])] if assigned else []
+        if not sets:
+            because = f"{name} points to no memory of the device: no cudaMalloc sets it"
+            blocks = arguments(launch[1])[0][1]
+            for size in dict.fromkeys(one for one in (blocks, "n") if one.isidentifier()):
+                call = _allocation(name, f"{size} * sizeof({element})")
+                text = program.lines[number - 1]
+                meant = f"{text}\n{' ' * program.indent(number)}{call}"
+                yield Edit(number, 0, len(text), meant, because, f"put `{call}` behind line {number}")
+        elif len(sets) == 1 and (host := ON_HOST.match(sets[0][1])):
+            number_of = host[2] if re.fullmatch(r"\w+", host[2] or "") else f"({host[2]})"
+            size = host[1][1:-1] if host[1] else f"{number_of} * sizeof({element})"
+            yield _on_the_device(program, sets[0][0], name, element if value else "", size)
+
+
+def _allocation(name: str, size: str) -> str:
+    return f"SCANLAB_CUDA_CHECK(cudaMalloc(&{name}, {size}));"
+
+
+def _on_the_device(program: Program, line: int, name: str, declared: str, size: str) -> Edit:
+    """Return an edit that allocates an array on the device which a line allocates on the host, and frees it there."""
+    declaration = f"{declared}* {name}; " if declared else ""
+    lines = {line: f"{' ' * program.indent(line)}{declaration}{_allocation(name, size)}"}
+    frees = re.compile(rf"\b(?:delete\s*\[\s*\]\s*{name}|(?:std::)?free\s*\(\s*{name}\s*\))\s*;")
+    for number in program.function(line):
+        if freed := frees.search(program.code(number)):
+            text = program.lines[number - 1]
+            call = f"SCANLAB_CUDA_CHECK(cudaFree({name}));"
+            lines[number] = text[: freed.start()] + call + text[freed.end() :]
+    return program.rewritten(lines, f"line {line} allocates memory of the host, and kernels need memory of the device")
+
+
+def _too_few(program: Program) -> Iterator[Edit]:
+    """Find a shared array with fewer elements than the block scans or has threads."""
+    name = program.mistake.variable.partition("[")[0]
+    if not name.isidentifier():
+        return
+    declared = re.compile(rf"__shared__[^;()]*?[\s,]{name}\s*\[([^\[\]]{{1,60}})\]")
+    for number, found in program.matches(declared):
+        size = found[1].strip()
+        is_part = re.search(r"/|-\s*\d|^\d{1,3}$|>>", size) is not None
+        for meant in ("section_size", "block_size"):
+            if re.search(rf"\b{meant}\b", program.whole) and meant != size:
+                because = f"{name} has {size} elements, and indices go further"
+                yield Edit(number, *found.span(1), meant, because, is_sure=is_part)
+
+
+RULES = (
+    Rule(_dynamic, r"bounds\.shared"),
+    Rule(_too_few, r"bounds\.shared"),
+    Rule(_never_allocated, r"bounds|host_pointer|uninitialised\.pointer|misaligned|use_after_free|cuda|launch|crash"),
+)
