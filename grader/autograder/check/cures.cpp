@@ -217,8 +217,8 @@ void Cures::by_room(TrialResult& tried, const Case& which) {
     finding.details.back() += ", so there is another mistake besides";
   } else if (!helps && !helps_with_zeros) {
     finding.advice =
-        "look at how the index is calculated, and which array was meant; if both are right, guard the access, and "
-        "something else is left";
+        "look at how the index is calculated, and which array was meant; where both are right, a guard is missing, and "
+        "something else is wrong";
     if (roomy.is_wrong_output && is_specific(roomy.failure->cause.id))
       finding.details.push_back(fmt::format("what is wrong then: {}", roomy.failure->cause.rationale));
   }

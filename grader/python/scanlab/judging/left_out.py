@@ -17,7 +17,7 @@ from scanlab.judging.tried.statements import without_comments
 
 SHOWN = 2
 SHARED = re.compile(r"\b__shared__\b")
-ARRAY = re.compile(r"(\w+)\s*\[")
+ARRAY = re.compile(r"(?<!\w)([A-Za-z_]\w{0,60})\s{0,4}\[")
 POINTER = re.compile(r"[*&]\s*(?:(?:const|__restrict__)\s+)*(\w+)\s*(?:[=;,)]|$)")
 STORE = re.compile(r"(?<![\w.])(\w+)\s*\[[^=;]*\]\s*[-+*]?=(?!=)")
 

@@ -72,12 +72,12 @@ def with_slip(
                 return _because(result, check, slip, f"{slip.change} {ALL_IS_RIGHT}", plan.source)
             if tried and slip.is_sure and _is_better(tried, check):
                 better = better or slip
-            n = _next_failure(tried, check, case.sizes) if tried and not is_plain else None
+            n = _next_failure(tried, check, case.sizes) if tried and slip.is_common else None
             if n and (not furthest or n > furthest[0]):
                 furthest = n, slip
     if better:
         return _because(result, check, better, f"{better.change} {ELSE_IS_LEFT}", plan.source)
-    if furthest:
+    if furthest and not any(one.cure for one in check.findings[:1]):
         n, slip = furthest
         old = CASE.search(check.cause.next)
         cure = f"{slip.change} (tried: n = {old['n'] if old else '?'} is right then, something else is left at n = {n})"

@@ -26,7 +26,8 @@ def slips(text: str, mistake: Mistake, most: int, *, is_plain: bool | None = Non
         if is_plain is (rules is not PLAIN):
             continue
         for rule, edit in ((one, edit) for one in rules for edit in one.edits(program)):
-            slip = replace(program.slip(edit), is_sure=edit.is_sure or rule.is_sure or rule in language.RULES)
+            is_sure = edit.is_sure or rule.is_sure or rule in language.RULES
+            slip = replace(program.slip(edit), is_sure=is_sure, is_common=rule.is_common)
             if edit.line in program.numbers and slip.program != text:
                 found.setdefault(slip.program, slip)
             if len(found) == most:

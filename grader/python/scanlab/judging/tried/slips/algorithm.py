@@ -54,7 +54,7 @@ def _confused_indices(program: Program) -> Iterator[Edit]:
         for number, code, pattern in places:
             for found in re.finditer(pattern, code):
                 if re.search(rf"(?<![\w.]){re.escape(meant)}\b", program.around(number)):
-                    yield Edit(number, *found.span(), meant, f"{was} is asked here, and {meant} is meant")
+                    yield Edit(number, *found.span(), meant, f"the index is {was} here, and {meant} is meant")
     if "s_section" in program.whole:
         for number, found in program.matches(re.compile(r"\bblockIdx\.x(?=\s*==|\s*!=|\s*\])")):
             because = "blocks take their sections in the order in which they start: the section is s_section"
@@ -236,7 +236,7 @@ RULES = (
     rewrite(r"<\s*n\s*-\s*(?:1|shift<kind>)(?=\s*[;)&])", "< n", "the last element is left out", WRONG),
     Rule(_times_a_size, "wrong|bounds|uninitialised|race"),
     Rule(_downwards, WRONG),
-    Rule(_confused_indices, "wrong|race|bounds|uninitialised"),
+    Rule(_confused_indices, "wrong|race|bounds|uninitialised", is_common=True),
     Rule(_steps, "wrong|endless|race"),
     rewrite(
         r"(\bfor\s*\([^;]{1,80};\s*\w{1,40}\s*<=?\s*\w{1,40})\s*/\s*2(?=\s*;[^;]{1,40}(?:\*=|<<=))",
@@ -245,9 +245,9 @@ RULES = (
         WRONG,
     ),
     Rule(_other_array, r"wrong\.(?:not_stored|nothing_added|steps_missing)"),
-    Rule(_begins, WRONG),
+    Rule(_begins, WRONG, is_common=True),
     Rule(_sums, WRONG),
-    Rule(_one_off, "wrong|bounds|race"),
+    Rule(_one_off, "wrong|bounds|race", is_common=True),
     Rule(_one_too_many, r"bounds\.shared"),
     Rule(whose_turn, "wrong|race|uninitialised"),
     Rule(_index, WRONG),

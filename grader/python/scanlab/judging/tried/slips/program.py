@@ -59,6 +59,8 @@ class Slip:
     """C++ reads the line in another way than it looks, or nothing else can be meant: worth a word where another
     mistake is left.
     """
+    is_common: bool = False
+    """As of a rule."""
 
 
 @dataclass(frozen=True)
@@ -171,6 +173,8 @@ class Rule:
     """A pattern of how their ids begin."""
     is_sure: bool = False
     """Nothing else can be meant, so that it is worth a word where another mistake is left."""
+    is_common: bool = False
+    """What everyone gets wrong now and then: worth a word where more elements are right then, and not all."""
 
     def edits(self, program: Program) -> Iterable[Edit]:
         """Return the edits to be tried."""
