@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
@@ -215,14 +216,14 @@ class CorrectnessCheck : CheckOnDevice {
     const TrialResult tried = trial->run(submission, which, Counting::off, hash_start);
     if (!tried.is_wrong_output || tried.failure->cause.id == "wrong.unwritten") return false;
     const Cause& seen = tried.failure->cause;
+    const auto output = [](const Cause& cause) { return cause.actual.substr(0, cause.actual.find(']')); };
+    const bool is_same = output(seen) == output(failure.cause);  // tiles of maps may be shorter
     const bool may_be_lost = seen.id == sum_not_stored &&
                              std::ranges::find(lost_sums_look_like, failure.cause.id) != lost_sums_look_like.end();
     if (may_be_lost) {
       failure.cause.id = seen.id;
       failure.cause.rationale = seen.rationale;
     } else if (seen.id == failure.cause.id && seen.fact.empty() && !failure.cause.fact.empty()) {
-      const auto output = [](const Cause& cause) { return cause.actual.substr(0, cause.actual.find(']')); };
-      const bool is_same = output(seen) == output(failure.cause);  // tiles of maps may be shorter
       failure.cause.rationale = (is_same ? "" : "with affine maps: ") + seen.rationale;
     } else if (seen.id == failure.cause.id && seen.id == "wrong.other")
       replace_explanation(failure.cause, seen.id, seen.rationale);
@@ -236,7 +237,8 @@ class CorrectnessCheck : CheckOnDevice {
     if (failure.cause.outputs.empty())
       failure.cause.details.push_back(fmt::format("summed up: {}, expected {}", seen.actual, seen.expected));
     for (const std::string& detail : seen.of_sums)
-      if (failure.cause.rationale.find(detail) == std::string::npos) failure.cause.details.push_back(detail);
+      if ((is_same || names_first_wrong_addition(detail)) && failure.cause.rationale.find(detail) == std::string::npos)
+        failure.cause.details.push_back(detail);
     explain_by_writes(failure, tried, *trial, submission, which);
     return true;
   }
@@ -259,7 +261,9 @@ class CorrectnessCheck : CheckOnDevice {
       return;
     }
     if (again.written->is_overwritten || !again.written->where) cause.details.push_back(again.written->text);
-    if (again.written->where && (!cause.where || cause.where->line == 0)) cause.where = again.written->where;
+    const auto file = [](const std::string& path) { return std::filesystem::path(path).filename(); };
+    const bool is_own = again.written->where && file(again.written->where->file) == file(plan_.source);
+    if (is_own && (!cause.where || cause.where->line == 0)) cause.where = again.written->where;
   }
 
   void explain_by_more_elements(Shrinking& shrinking, std::size_t n, TrialResult& tried) const {

@@ -29,7 +29,9 @@ ELSE_IS_LEFT = "(tried: this is gone then, something else is left)"
 SIZE = re.compile(r"\bn = (?P<n>[0-9]{1,10}),")
 """Where a check's headline has the size of the call that failed."""
 INSTRUCTIONS = 4_000_000
-"""That a warp executes in a launch of what is tried: what does not end is given up soon."""
+"""That a warp executes in a launch of what is tried: what does not end is given up soon, and after …"""
+TRY_SECONDS = 4.0
+"""… so much processor time."""
 
 Judge = Callable[[Plan], LabResult]
 
@@ -139,7 +141,8 @@ def _tried(
 ) -> CheckResult | None:
     """Return what a check finds with an edit; None where that does not compile."""
     element = "provenance" if case.element == "affine" else case.element
-    limits = plan.limits.model_copy(update={"warp_instructions": min(plan.limits.warp_instructions, INSTRUCTIONS)})
+    least = {"warp_instructions": INSTRUCTIONS, "seconds": TRY_SECONDS}
+    limits = plan.limits.model_copy(update={key: min(getattr(plan.limits, key), most) for key, most in least.items()})
     update: dict[str, Any] = {"checks": [case], "limits": limits}
     with scratch() as folder:
         path, code = folder / "scan.cu", folder / "scan.ptx"
