@@ -364,7 +364,7 @@ def _with_what_follows(cause: Cause) -> Cause:
     begin = details.index(PRINTED)
     printed = list(takewhile(lambda line: line.startswith("  "), details[begin + 1 :]))
     if all(AFTER_FAULT.search(line) for line in printed):
-        details[begin : begin + 1 + len(printed)] = [SINCE_FAULT, *printed[:1]]
+        details[begin : begin + 1 + len(printed)] = [SINCE_FAULT, printed[0]] if printed else []
     return cause.model_copy(update={"details": tuple(details)})
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from scanlab.errors import KitError, WorkError
 from scanlab.judging.compile import build_runner, make_device_code
+from scanlab.judging.compiler.messages import own_lines
 from scanlab.judging.finding_names import rank_of
 from scanlab.judging.plan import Plan, PlannedCorrectness
 from scanlab.judging.report import ALL_IS_RIGHT, is_of_device
@@ -54,6 +55,7 @@ def with_slip(
     if case is None or any(one.cure.endswith(ALL_IS_RIGHT) for one in check.findings[:1]):
         return result
     begun, is_found = time.monotonic(), threading.Event()
+    own = own_lines(text.split("\n"))
 
     def outcome(slip: Slip) -> CheckResult | None:
         if is_found.is_set() or time.monotonic() - begun > SECONDS:
@@ -72,7 +74,7 @@ def with_slip(
                 if not slip.change:
                     return result
                 return _because(result, check, slip, f"{slip.change} {ALL_IS_RIGHT}", plan.source)
-            if tried and slip.is_sure and _is_better(tried, check):
+            if tried and slip.is_sure and slip.line in own and _is_better(tried, check):
                 better = better or slip
             n = _next_failure(tried, check, case.sizes) if tried and slip.is_common else None
             if n and (not furthest or n > furthest[0]):
@@ -92,7 +94,7 @@ def _next_failure(tried: CheckResult, check: CheckResult, sizes: Sequence[int]) 
 
     None where it does not: at least two larger sizes have to be right, so that this is no accident.
     """
-    if not tried.cause or not check.cause:
+    if not tried.cause or not check.cause or tried.verdict != "fail":
         return None
     old, new = CASE.search(check.cause.next), CASE.search(tried.cause.next)
     larger = [size for size in sizes if old and size > int(old["n"])]
@@ -100,14 +102,18 @@ def _next_failure(tried: CheckResult, check: CheckResult, sizes: Sequence[int]) 
 
 
 def _is_better(tried: CheckResult, check: CheckResult) -> bool:
-    """Return whether what a check has found is gone, or is there at more elements only."""
-    if not tried.cause or not check.cause:
+    """Return whether what a check has found is gone, or is there at more elements only.
+
+    A try that was given up, for it took too long, has shown nothing.
+    """
+    if not tried.cause or not check.cause or tried.verdict != "fail":
         return False
     old, new = CASE.search(check.cause.next), CASE.search(tried.cause.next)
     is_gone = check.cause.id not in {tried.cause.id, *(one.id for one in tried.findings)}
     ranks = rank_of(check.cause.id), rank_of(tried.cause.id)
     is_later = bool(old and new) and int(new["n"]) > int(old["n"])
-    is_elsewhere = tried.cause.id == check.cause.id and not _places(check).intersection(_places(tried))
+    places, others = _places(check), _places(tried)  # none of a wrong output
+    is_elsewhere = bool(places and others) and tried.cause.id == check.cause.id and not places.intersection(others)
     return is_later or is_elsewhere or (is_gone and (ranks[1] > ranks[0] or check.cause.id == "endless"))
 
 
