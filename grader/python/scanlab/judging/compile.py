@@ -45,8 +45,9 @@ SAID = "said.txt"
 COMPILE_TIMEOUT = 300.0
 NO_HALVES = "-DCCCL_DISABLE_FP16_SUPPORT"
 """libcu++ without its interfaces to 16-bit floats: nvcc takes a fifth less time for a file with <cuda/atomic>."""
-HALVES = re.compile(rb"__half|bfloat16|fp16|bf16|mma")
-"""A file that has none of these words has no use for them."""
+ATOMIC = re.compile(rb"<cuda/atomic>")
+HALVES = re.compile(rb"__half|bfloat16|fp16|bf16|mma|cub/|thrust/|cuda/std/")
+"""A file that has one of these may need them: CUB does not compile without."""
 ELEMENT_FLAGS = {
     "float": (NO_HALVES,),
     "affine": (NO_HALVES, "-DSCANLAB_ELEMENT_AFFINE"),
@@ -149,7 +150,7 @@ def _asked(source: Source, device: Device, *, is_sandboxed: bool) -> _Asked:
         name = shown(source.path)
         cwd = Path.cwd() if source.path.absolute().is_relative_to(Path.cwd()) else ROOT
     flags = ["-std=c++17", "-I", str(LABS), *DEVICE_FLAGS[device], *source.flags]
-    if HALVES.search(text):
+    if HALVES.search(text) or not ATOMIC.search(text):
         flags = [flag for flag in flags if flag != NO_HALVES]
     if tools.release >= NO_OLD_NAMES and OLD_NAMES.search(text):
         flags += ["-include", str(OLD_NAMES_HEADER)]

@@ -53,6 +53,14 @@ def left_out(programs: Iterable[bytes], text: str, source: Path) -> list[int]:
     return found
 
 
+def _program(runner: Path) -> bytes:
+    """Return a program; nothing where another process has dropped it."""
+    try:
+        return runner.read_bytes()
+    except OSError:
+        return b""
+
+
 def with_left_out(result: LabResult, runners: Iterable[Path], text: str, source: Path, name: str) -> LabResult:
     """Return a result whose wrong outputs name the lines that nvcc has left out.
 
@@ -60,7 +68,7 @@ def with_left_out(result: LabResult, runners: Iterable[Path], text: str, source:
     """
     if not any(check.cause and check.cause.id.startswith("wrong.") for check in result.checks):
         return result
-    numbers = left_out((runner.read_bytes() for runner in runners), text, source)
+    numbers = left_out(map(_program, runners), text, source)
     lines = text.split("\n")
     why = "its condition is never true, or nothing reads what it writes"
     facts = [
