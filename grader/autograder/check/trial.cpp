@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
-#include <functional>
 #include <iterator>
-#include <map>
 #include <utility>
 
 #include "autograder/cause.hpp"
@@ -43,46 +41,6 @@ constexpr AdditionCounter addition_counters[] = {
     {"busiest_adder", [](const vgpu::AdditionWork& work) { return static_cast<double>(work.busiest_thread); }},
     {"useful_efficiency", [](const vgpu::AdditionWork& work) { return work.efficiency(); }},
 };
-
-/// The lines that make most additions, and those that make most for nothing.
-std::vector<vgpu::Finding> findings_of(const vgpu::AdditionWork& work) {
-  constexpr std::size_t most = 3;
-  using Line = vgpu::AdditionWork::Line;
-  std::map<std::pair<std::string, unsigned>, Line> by_line;  // places differ by their columns
-  for (const Line& line : work.lines) {
-    Line& sum = by_line.try_emplace({line.place.file, line.place.line}, Line{line.place}).first->second;
-    sum.made += line.made;
-    sum.with_identity += line.with_identity;
-    sum.useful += line.useful;
-    sum.in_chain += line.in_chain;
-  }
-  std::vector<vgpu::Finding> found;
-  const auto add = [&](const char* id, auto number) {
-    std::vector<Line> lines;
-    for (const auto& [place, line] : by_line)
-      if (number(line) > 0 && line.place.line != 0) lines.push_back(line);
-    std::ranges::stable_sort(lines, std::ranges::greater(), number);
-    lines.resize(std::min(lines.size(), most));
-    for (const Line& line : lines) {
-      vgpu::Finding& finding = found.emplace_back();
-      finding.id = id;
-      finding.weight = vgpu::Finding::Weight::advice;
-      const std::string what =
-          std::string_view(id) == "cost.chain"
-              ? fmt::format("{} of the longest chain of sums", line.in_chain)
-              : fmt::format("{}, of which {} get into a result, {} are for nothing, and {} add the identity", line.made,
-                            line.useful, line.wasted(), line.with_identity);
-      finding.headline = "ADDITIONS: " + what;
-      vgpu::Finding::Part& part = finding.parts.emplace_back();
-      part.does = "add";
-      part.where = line.place;
-    }
-  };
-  add("cost.adding", [](const Line& line) { return line.made; });
-  add("cost.wasting", [](const Line& line) { return line.wasted(); });
-  add("cost.chain", [](const Line& line) { return line.in_chain; });
-  return found;
-}
 
 template <typename T>
 class TypedTrial : public Trial, CheckOnDevice {
@@ -191,7 +149,7 @@ class TypedTrial : public Trial, CheckOnDevice {
     if (counting != Counting::additions) return;
     const vgpu::AdditionWork work = graph->work(outputs_);
     for (const AdditionCounter& counter : addition_counters) result.counts.emplace_back(counter.name, counter.of(work));
-    std::ranges::move(findings_of(work), std::back_inserter(result.costs));
+    std::ranges::move(costly_additions(work), std::back_inserter(result.costs));
   }
 
   /// Under the schedule `weak`: an old value that a thread has read for want of a fence, where a result is wrong or a

@@ -1,11 +1,13 @@
-// What the judge finds in the traffic of calls, beside what the device's checks find in their kernels.
+// What the judge finds in calls, beside what the device's checks find in their kernels.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "autograder/device/device.hpp"
+#include "vgpu/checks/cost/addition_graph.hpp"
 #include "vgpu/checks/finding.hpp"
 
 namespace scanlab::grade {
@@ -16,6 +18,10 @@ inline constexpr const char* scan_on_host_id = "host.scan";
 /// that came back. A scan on the host needs at least a bit of each element; the sums of sections, or a copy for
 /// debugging that only leaves, stay below. Counted on the virtual GPU only.
 std::optional<vgpu::Finding> scan_on_host(const HostTraffic& traffic, std::size_t n);
+
+/// The lines that make most additions (cost.adding), most for nothing (cost.wasting), and most of the longest chain
+/// (cost.chain), at most three of each: of a right call whose additions were counted.
+std::vector<vgpu::Finding> costly_additions(const vgpu::AdditionWork& work);
 
 /// The finding leak (advice): device memory that an entry allocates in each call, and never frees. Distinguishes memory
 /// that each call leaves behind from memory that is kept for the next call. For one program's calls.

@@ -7,13 +7,12 @@
 #include "vgpu/core/warp/lanes.hpp"
 
 namespace scanlab::vgpu {
-
 namespace {
 
 using Stamp = BlockClocks::Stamp;
 
-/// Raises stamps to those of another row. With bounds that no store can change, so that compilers use vectors.
-void raise(Stamp* stamps, const Stamp* to, const unsigned count) {
+/// Learns what another row knows. With bounds that no store can change, so that compilers use vectors.
+void learn(Stamp* stamps, const Stamp* to, const unsigned count) {
   for (unsigned u = 0; u < count; ++u) stamps[u] = std::max(stamps[u], to[u]);
 }
 
@@ -122,7 +121,7 @@ void BlockClocks::release(unsigned thread, Row& row) const {
   const unsigned warp = thread / warp_size;
   row.resize(threads_);
   if (is_wide_) {
-    raise(row.data(), wide_row(thread), threads_);
+    learn(row.data(), wide_row(thread), threads_);
   } else {
     const unsigned end = std::min(threads_, (warp + 1) * warp_size);
     for (unsigned u = warp * warp_size; u < end; ++u) row[u] = std::max(row[u], knows(thread, u));
@@ -145,14 +144,14 @@ void BlockClocks::acquire(unsigned thread, const Row& row) {
   has_ticked_ = true;
   if (!is_wide_) widen();
   part(thread / warp_size);
-  raise(wide_row(thread), row.data(), threads_);
+  learn(wide_row(thread), row.data(), threads_);
 }
 
 void BlockClocks::acquire(unsigned warp, Mask lanes, const Row& row) {
   const unsigned first = warp * warp_size;
   if (is_wide_ && is_together(warp) && (lanes & lanes_of(warp)) == lanes_of(warp)) {
     has_ticked_ = true;
-    if (!row.empty()) raise(wide_row(first), row.data(), threads_);
+    if (!row.empty()) learn(wide_row(first), row.data(), threads_);
     return;
   }
   for (const unsigned lane : lanes_in(lanes & lanes_of(warp))) acquire(first + lane, row);

@@ -81,10 +81,9 @@ def with_slip(
                 furthest = n, slip
     if better:
         return _because(result, check, better, f"{better.change} {ELSE_IS_LEFT}", plan.source)
-    if furthest and not any(one.cure for one in check.findings[:1]):
+    if furthest and again and not any(one.cure for one in check.findings[:1]):
         n, slip = furthest
-        old = CASE.search(check.cause.next)
-        cure = f"{slip.change} (tried: n = {old['n'] if old else '?'} is right then, something else is left at n = {n})"
+        cure = f"{slip.change} (tried: n = {again['n']} is right then, something else is left at n = {n})"
         return _because(result, check, slip, cure, plan.source)
     return result
 
