@@ -388,6 +388,28 @@ def test_work_is_counted_among_the_correctness_runs_at_places_that_the_seed_deci
     assert len(sizes) > 20
 
 
+@pytest.mark.parametrize("lab", all_labs(), ids=lambda lab: lab.name)
+def test_work_beyond_the_middle_of_a_range_is_counted_whatever_the_seed(lab: Lab) -> None:
+    ranges = {check.name: check.range for check in lab.rubric.check if check.kind == "count"}
+    section = lab.rubric.section or 1024
+    for seed in range(200):
+        for check in planned(lab.number, seed)[1]:
+            low, high = ranges[check.name]
+            if check.counter not in plans.COUNTED_SIDE_BY_SIDE and high <= plans.LARGE:
+                assert max(call.n for call in check.calls) > (low + high) / 2 - section, (check.name, seed)
+
+
+@pytest.mark.parametrize("lab", all_labs(), ids=lambda lab: lab.name)
+def test_a_first_call_and_a_later_one_are_counted_whatever_the_seed(lab: Lab) -> None:
+    for seed in range(50):
+        hosts = {check.name: check for check in planned(lab.number, seed)[0]}
+        for check in planned(lab.number, seed)[1]:
+            host = hosts[check.among]
+            small = [call.repeat for call in check.calls if call.n <= host.repeated_up_to]
+            if host.operation in ("inclusive", "exclusive"):
+                assert len(set(small)) == min(len(small), host.repeats), (check.name, seed)
+
+
 @pytest.mark.parametrize("lab", all_labs()[1:], ids=lambda lab: lab.name)
 def test_points_for_the_algorithm_need_work_that_blocks_and_threads_share(lab: Lab) -> None:
     needs = {check.name: check.needs for check in lab.rubric.check}

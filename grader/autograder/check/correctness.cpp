@@ -113,13 +113,17 @@ class CorrectnessCheck : CheckOnDevice {
     const auto place = static_cast<std::size_t>(std::ranges::find(orders_, order) - orders_.begin());
     if (std::ranges::binary_search(check_.sizes, n) && place < orders_.size())
       return n <= check_.repeated_up_to || repeat == place % check_.repeats;
-    // Where size or schedule is not the check's own, one call is made: the one that is counted, if one is.
-    return repeat == 0 && !is_any_counted(n, order);
+    // Where size or schedule is not the check's own, one call is made: the one that is counted, if one is, and before a
+    // later one of a size those that it comes after.
+    const std::optional<unsigned> counted = device_.is_virtual() ? last_counted(n, order) : std::nullopt;
+    return counted ? repeat < *counted && n <= check_.repeated_up_to : repeat == 0;
   }
 
-  bool is_any_counted(std::size_t n, Order order) const {
-    const auto first = counted_.lower_bound({n, order, 0});
-    return device_.is_virtual() && first != counted_.end() && first->first.n == n && first->first.order == order;
+  std::optional<unsigned> last_counted(std::size_t n, Order order) const {
+    std::optional<unsigned> last;
+    for (unsigned repeat = 0; repeat < check_.repeats; ++repeat)
+      if (counted_.contains({n, order, repeat})) last = repeat;
+    return last;
   }
 
   /// One execution of a proof, and nothing else.

@@ -341,36 +341,41 @@ def _counts(rubric: Rubric, check: CountCheck, options: Options) -> Counts:
     low, high = check.range
     order: Schedule = SIDE_BY_SIDE if check.counter in COUNTED_SIDE_BY_SIDE else COUNTED_ORDER
     host = rubric.counted_among(check)
+    secret = random.Random(f"{options.seed} {check.entry} {check.element} {low} {high} repeat")
+    first = secret.randrange(host.repeats) if host else 0
     if host is None or options.is_narrow:
         asked = options.n if options.n is not None and low <= options.n <= high else None
         sizes = [asked] if asked is not None else _secret_sizes(rubric, check, options.seed, 1)
-        return Counts(None, tuple(_call(n, order, host, options.seed) for n in sizes))
+        return Counts(None, tuple(_call(n, order, host, first) for n in sizes))
     sizes = _secret_sizes(rubric, check, options.seed, 1 if order == SIDE_BY_SIDE or high > LARGE else 2)
     # By index as in lockstep, blocks run one after the other, and the work is the same.
     known: Schedule | None = next((own for own in host.schedules if own in SAME_WORK[order]), None)
     announced = [n for n in host.sizes if low <= n <= high and known is not None]
     secret = random.Random(f"{options.seed} {check.entry} {check.element} announced")
     announced = secret.sample(announced, min(len(announced), MOST_ANNOUNCED))
-    calls = [_call(n, order, host, options.seed) for n in sizes]
-    calls += [_call(n, known or order, host, options.seed) for n in announced]
-    return Counts(host.name, tuple(sorted(set(calls))))
+    where = sorted([(n, order) for n in sizes] + [(n, known or order) for n in announced])
+    # In turn the first call of a size and later ones: a program that does its work in either alone is seen.
+    return Counts(host.name, tuple(sorted({_call(n, how, host, first + at) for at, (n, how) in enumerate(where)})))
 
 
 def _secret_sizes(rubric: Rubric, check: CountCheck, seed: int, count: int) -> list[int]:
-    """Return sizes in the check's range: any, and one of whole sections if there is a second."""
+    """Return sizes in the check's range: any, and if there is a second, one of whole sections in its upper half.
+
+    A program that does something else from some size on is then seen, whatever the seed, if that is in the lower half.
+    """
     low, high = check.range
     secret = random.Random(f"{seed} {check.entry} {check.element} {low} {high}")
     section = rubric.section or formulas.USUAL_SECTION
     first, last = math.ceil(low / section), high // section
     any_size = _unnamed(secret, low, high, rubric.counted_among(check))
-    whole = section * secret.randint(first, last) if first <= last else any_size
+    whole = section * secret.randint((first + last + 1) // 2, last) if first <= last else any_size
     return [any_size, whole][:count]
 
 
-def _call(n: int, order: Schedule, host: CorrectnessCheck | None, seed: int) -> Call:
+def _call(n: int, order: Schedule, host: CorrectnessCheck | None, repeat: int) -> Call:
     # How many elements a compaction keeps, and so what it costs, depends on the repeat: the first keeps half of them.
     if host is None or host.operation not in ("inclusive", "exclusive"):
         return Call(n, order)
     if n > REPEATED_UP_TO and order in host.schedules:
         return Call(n, order, host.schedules.index(order) % host.repeats)
-    return Call(n, order, random.Random(f"{seed} {n} {order}").randrange(host.repeats))
+    return Call(n, order, repeat % host.repeats)
