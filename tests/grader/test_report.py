@@ -87,9 +87,11 @@ def test_outputs_stand_side_by_side_in_the_first_failure_only() -> None:
 
 
 def test_a_cure_that_was_tried_follows_what_was_found() -> None:
-    known = race().model_copy(update={"cure": "put __syncthreads(); before line 24 (tried: all is right then)"})
+    known = race().model_copy(
+        update={"cure": "put __syncthreads(); before line 24 (tried: the results are right then)"}
+    )
     last = text(report.finding_lines("02_kogge_stone", known)).splitlines()[-1]
-    assert last == "  fix: put __syncthreads(); before line 24 (tried: all is right then)"
+    assert last == "  fix: put __syncthreads(); before line 24 (tried: the results are right then)"
 
 
 def test_advice_is_not_a_command() -> None:

@@ -316,6 +316,78 @@ def test_an_index_that_goes_too_far_is_found_where_it_is_made(lines: list[str], 
     assert [slip.is_sure for slip in found if meant in slip.change] == [is_sure]
 
 
+KERNEL = ["__global__ void k(int* d_y, int n) {"]
+
+IN_SEVERAL_LINES = [
+    # lines of a program, what an edit writes, the mistake that calls for it, and a line that takes part
+    (["__device__ void f(int* s) {", "  __syncthreads();", "}", *KERNEL, "  if (t == 0) f(s);", "}"],
+     "f(s);", Mistake("race.shared")),
+    ([*KERNEL, "  for (;;) {", "    if (p >= n) break;", "    s_a[p] = 1;", "    __syncthreads();", "  }", "}"],
+     "if (p < n) s_a[p] = 1;", Mistake("barrier.divergent")),
+    ([*KERNEL, "  for (int k = start; k < end; k++) {", "    s_a[k] = s_a[k - 1] + s_a[k];", "  }", "}"],
+     "for (int k = start + 1; k < end; k++) {", Mistake("bounds.shared", "s_a[0]", frozenset({3}))),
+    ([*KERNEL, "  int p = (t + 1) * 2 * stride;", "}"],
+     "int p = (t + 1) * 2 * stride - 1;", Mistake("wrong.other")),
+    ([*KERNEL, "  int i = blockIdx.x * section_size + t;", "}", "void f() {", "  k<<<sections - 1, 8>>>(d_y, n);", "}"],
+     "int i = (blockIdx.x + 1) * section_size + t;", Mistake("wrong.overwritten")),
+    ([*KERNEL, "  tag = 2 * board.call + is_prefix;", "  if (tag == board.call) f();", "}"],
+     "if (tag / 2 == board.call) f();", Mistake("deadlock.threads")),
+    ([*KERNEL, "  while (!is_done) {", "    look(end - 32 + lane);", "  }", "}"],
+     "end -= 32;", Mistake("wrong.other")),
+    ([*KERNEL, "  known = before;", "  publish(before + own);", "}"],
+     "known = before + own;", Mistake("wrong.order")),
+    ([*KERNEL, "  first = __ffs(mask) - 1;", "}"],
+     "first = 31 - __clz(mask);", Mistake("wrong.order")),
+    ([*KERNEL, "  first = 31 - __clz(a & b);", "}"],
+     "first = __ffs(a & b) - 1;", Mistake("wrong.order")),
+    ([*KERNEL, "  atomicAdd(d_y, sum);", "}"],
+     "if (threadIdx.x % 32 == 31) atomicAdd(d_y, sum);", Mistake("wrong.other")),
+    ([*KERNEL, "  const int warps = 4;", "  int total = s_sums[warp];", "}"],
+     "int total = s_sums[warps - 1];", Mistake("wrong.other")),
+    (["void f(int* d_kept) {", "  int kept = 0;", "  k<<<1, 32>>>(d_x, &kept);", "}"],
+     "k<<<1, 32>>>(d_x, d_kept);", Mistake("bounds.global")),
+    ([*KERNEL, "  d_y[0] = 1;", "}", "void f() {", "  k<<<1, 32>>>(nullptr, n);", "}"],
+     "if (d_y != nullptr) d_y[0] = 1;", Mistake("bounds.global", "", frozenset({2}))),
+    (["void f() {", "  Chain chain;", "  cudaMemset(chain.d_taken, 0, sizeof(int));", "}"],
+     "cudaMalloc(&chain.d_taken, sizeof(int))", Mistake("bounds.global")),
+    ([*KERNEL, "  if (t == 0) *d_kept = before + total;", "}"],  # no name is assigned
+     "*d_kept = total + before;", Mistake("wrong.order", "", frozenset({2}))),
+    (["void f() {", "  CHECK(cudaFree(&d_sums));", "}"],
+     "CHECK(cudaFree(d_sums));", Mistake("cuda.error")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("lines", "meant", "mistake"), IN_SEVERAL_LINES)
+def test_what_stands_in_several_lines_is_found(lines: list[str], meant: str, mistake: Mistake) -> None:
+    edits = [slip for slip in slips("\n".join(lines), mistake, MANY) if meant in slip.change]
+    assert edits
+    assert all(meant in slip.program for slip in edits)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["__device__ void f(int* s) {", "  s[0] = 1;", "}", *KERNEL, "  if (t == 0) f(s);", "}"],  # no barrier in it
+        [*KERNEL, "  while (!is_done) {", "    look(end - 32 + lane);", "    end -= 32;", "  }", "}"],
+        [
+            *KERNEL,
+            "  int i = (blockIdx.x + 1) * section_size;",
+            "}",
+            "void f() {",
+            "  k<<<sections - 1, 8>>>(d_y);",
+            "}",
+        ],
+        [*KERNEL, "  tag = 2 * board.call + is_prefix;", "  if (tag / 2 == board.call) f();", "}"],
+        ["void f(int* d_kept) {", "  int kept = 0;", "  k<<<1, 32>>>(d_x, d_kept);", "}"],
+        ["void f(int* d_kept) {", "  cudaMemset(d_kept, 0, sizeof(int));", "}"],
+    ],
+)
+def test_what_is_as_it_should_be_is_left_alone(lines: list[str]) -> None:
+    for known in ("race.shared", "wrong.overwritten", "deadlock.threads", "bounds.global"):
+        assert not [slip.change for slip in slips("\n".join(lines), Mistake(known), MANY) if slip.is_sure]
+        assert not any("put `end -=" in slip.change for slip in slips("\n".join(lines), Mistake(known), MANY))
+
+
 def test_the_size_of_a_pointer_becomes_that_of_its_memory() -> None:
     text = "void f() {\n  cudaMalloc(&d_a, n * sizeof(int));\n  cudaMemset(d_a, 0, sizeof(d_a));\n}"
     found = slips(text, Mistake("cuda.error"), MANY)

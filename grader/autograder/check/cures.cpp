@@ -171,7 +171,7 @@ bool Cures::by_moves(TrialResult& tried, const Case& which) {
         "threads that go past the branch are not waited for: they run ahead to the end of the kernel, and "
         "count as arrived from there on"};
     barrier.advice = fmt::format("the race that is seen there is what follows: {}", tried.findings.front().headline);
-    barrier.cure = fmt::format("{} (tried: all is right then)", cure.text);
+    barrier.cure = fmt::format("{} (tried: the results are right then)", cure.text);
     tried.failure->cause = cause_of(barrier);
     tried.findings.insert(tried.findings.begin(), std::move(barrier));
     return true;
@@ -237,7 +237,7 @@ void Cures::by_amendments(TrialResult& tried, const Case& which) {
   // Two threads at one place: what orders them hides it, and the result is as wrong as before.
   if (mistake.id == "race.global" && mistake.kind == "write-after-write") return;
   static constexpr const char* shows[] = {"", "it is gone then, others like it are left", "it is gone then",
-                                          "all is right then"};
+                                          "the results are right then"};
   Effect best = Effect::none;
   for (const Cure& cure : cures_of(mistake, plan_)) {
     const Device::Trying how{.amendment = cure.amendment};

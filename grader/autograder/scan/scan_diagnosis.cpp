@@ -258,6 +258,17 @@ std::optional<Diagnosis> recognise_offsets(const Evidence<T>& e) {
                      "elements needs it, from a thread of its own or from a loop",
                      reached, usual_section);
   }
+  const std::size_t later = (n - 1) / usual_section;  // sections behind the first one
+  const std::size_t left_out = e.comparison.wrong % later == 0 ? e.comparison.wrong / later : 0;
+  const auto too_late = [&](std::size_t i) {
+    return i % usual_section < left_out ? own.value(i) : combine(before(i), own.value(i));
+  };
+  if (first % usual_section == 0 && left_out > 0 && usual_section + left_out < n && equals_candidate(e, too_late)) {
+    return diagnosis("wrong.block_sums",
+                     "the first {} of a section {} not get the sum of the sections before it, and all others do: is "
+                     "thread 0 left out? What is before the section has to be added to the elements of all threads",
+                     left_out == 1 ? "element" : fmt::format("{} elements", left_out), left_out == 1 ? "does" : "do");
+  }
   if (e.scan.kind == Kind::exclusive) {
     for (std::size_t first = usual_section; first < n; first += usual_section) x[first] = identity<T>();
     const Reference<T> shortened = reference_of<T>(x, {Kind::inclusive, 0});

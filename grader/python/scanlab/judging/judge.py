@@ -40,6 +40,7 @@ from scanlab.judging.tried.needless import are_results_right, needless_barrier, 
 from scanlab.judging.tried.statements import with_cure
 from scanlab.labs.folders import Lab
 from scanlab.labs.rubric import CountCheck, Rubric, TimingCheck
+from scanlab.labs.skeleton import given_lines
 from scanlab.paths import ROOT, shown
 from scanlab.process import kill_all, run_group
 from scanlab.scratch import scratch
@@ -228,11 +229,12 @@ def _grade_one(
             needless.append(needless_barrier(plan, text, run_judge))
 
     result = judge_in_parts(plan, run_judge, most, say_first, try_barriers, early)
+    given = given_lines(submission.lab)
     if options.remarks:
-        result = with_slip(result, plan, text, judge, is_plain=True, is_sandboxed=options.is_sandboxed)
+        result = with_slip(result, plan, text, judge, given=given, is_plain=True, is_sandboxed=options.is_sandboxed)
     result = with_cure(result, plan, text, judge, is_sandboxed=options.is_sandboxed)
     if options.remarks:
-        result = with_slip(result, plan, text, judge, is_plain=False, is_sandboxed=options.is_sandboxed)
+        result = with_slip(result, plan, text, judge, given=given, is_plain=False, is_sandboxed=options.is_sandboxed)
     if are_results_right(plan, result.checks):
         for barrier in filter(None, needless):
             result = result.with_finding(result.checks[0], barrier)

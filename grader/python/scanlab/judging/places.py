@@ -32,13 +32,19 @@ MOST_ALLOCATIONS = 64
 """More are not looked at."""
 PRINTED = "the program printed:"
 SINCE_FAULT = "the program printed, since calls after a fault fail:"
-AFTER_FAULT = re.compile(r"\(cudaError(?:IllegalAddress|MisalignedAddress|LaunchFailure)\)$")
-"""How a line ends in which a call says what a kernel before it has done."""
+AFTER_FAULT = re.compile(
+    r": (?:an illegal memory access was encountered|misaligned address|unspecified launch failure)"
+)
+"""What is in a line in which a call says what a kernel before it has done."""
 ALLOCATES = re.compile(r"\bcudaMalloc(?:Managed|Async)?\s*\([^&;]{0,60}&\s*([\w.\->]{1,60})")
 MEMBER = re.compile(r"^\s+(?:const\s+)?[A-Za-z_]\w{0,40}\s*\*\s*(d_\w{1,40})\s*;")
 WAITED = re.compile(r"\b(d_\w{1,40})\s*\[")
 KEPT = re.compile(r"\bstatic\s[^;(){}=]{1,80}?\b(\w{1,60})\s*[;=]")
 """What is there in the next call as well."""
+REFUSED = re.compile(r"\s+(?P<file>\S+):(?P<line>\d+): (?P<call>cuda\w+\(.*\)): .* \((?P<error>cudaError\w+)\)")
+"""What SCANLAB_CUDA_CHECK prints."""
+WHY = re.compile(r"\s+scanlab: (?:\w+: )?(?P<why>.+)")
+WRAP_THE_CALLS = "wrap the calls of the entry"
 PRINTED_ERROR = re.compile(r"cuda(?:Peek|Get)[A-Za-z]*LastError\(\): ")
 NEVER_ASKED = "never asked for the error"
 FIRST_WRONG = "is the addition where it first went wrong"
@@ -305,7 +311,7 @@ def _with_places(check: CheckResult, program: Program, unset: Sequence[tuple[int
     changed = _cause_in_source(cause, program, unset) or cause
     if any(one.headline.startswith("FAULT") for one in check.findings[:1]):
         changed = _with_what_follows(changed)
-    check = _without_what_is_printed(check.model_copy(update={"cause": changed}))
+    check = _refused(_without_what_is_printed(check.model_copy(update={"cause": changed})), program)
     changed = _with_given_code(check.cause or changed, program)
     first = check.findings[0] if check.findings else None
     if first and first.cure:  # the place is known
@@ -353,6 +359,26 @@ def _without_what_is_printed(check: CheckResult) -> CheckResult:
         one.model_copy(update={"facts": kept(one.facts), "details": kept(one.details)}) for one in check.findings
     )
     cause = cause.model_copy(update={"details": kept(cause.details)})
+    return check.model_copy(update={"cause": cause, "findings": findings})
+
+
+def _refused(check: CheckResult, program: Program) -> CheckResult:
+    """Return it with the call that the program has printed an error of, which is where it happened."""
+    cause = check.cause
+    if cause is None or cause.id != "cuda.error" or PRINTED not in cause.details:
+        return check
+    printed = list(cause.details[cause.details.index(PRINTED) + 1 :])
+    at, call = next(((at, one) for at, line in enumerate(printed) if (one := REFUSED.fullmatch(line))), (0, None))
+    if call is None or PRINTED_ERROR.match(f"{call['call']}: ") or call["error"] not in cause.actual:
+        return check
+    why = WHY.fullmatch(printed[at - 1]) if at else None
+    said = f"{call['call']} was refused"
+    said = f"{said}: {why['why']}" if why else f"{said}; {cause.rationale}"
+    details = tuple(text for text in cause.details if not text.startswith(WRAP_THE_CALLS))
+    where = Where(file=program.name, line=int(call["line"]), kernel="", block=None, thread=None)
+    cause = cause.model_copy(update={"rationale": said, "details": details, "where": where})
+    update = {"advice": said, "facts": (), "details": ()}
+    findings = tuple(one.model_copy(update=update) if one.id == cause.id else one for one in check.findings)
     return check.model_copy(update={"cause": cause, "findings": findings})
 
 

@@ -20,7 +20,7 @@ STYLES = {
 }
 SHOWN_CAUSES = 3
 """At most this many causes are shown in full; the others are counted."""
-ALL_IS_RIGHT = "(tried: all is right then)"
+ALL_IS_RIGHT = "(tried: the results are right then)"
 """How a cure ends after which nothing else is wrong: what else has been found follows from the same mistake."""
 SHOWN_ADVICE = 2
 """At most this much advice is shown for a file that has passed."""

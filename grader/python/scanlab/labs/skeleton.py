@@ -49,6 +49,15 @@ def outside(text: str) -> str:
     return _with_regions(text, "")[0]
 
 
+def given_lines(lab: Lab) -> frozenset[str]:
+    """Return the lines of a lab's file outside of its marked regions, without their indents.
+
+    They are those of its solution: none where there is no solution.
+    """
+    given = outside(lab.solution.read_text(encoding="utf-8")) if lab.solution.is_file() else ""
+    return frozenset(line.strip() for line in given.splitlines())
+
+
 def regions(text: str) -> list[str]:
     """Return what is inside a file's marked regions."""
     return _with_regions(text, "")[1]

@@ -15,7 +15,7 @@ from scanlab.judging.compiler.messages import own_lines
 from scanlab.judging.finding_names import rank_of
 from scanlab.judging.plan import Plan, PlannedCorrectness
 from scanlab.judging.report import ALL_IS_RIGHT, is_of_device
-from scanlab.judging.result import CheckResult, LabResult, Where
+from scanlab.judging.result import CheckResult, Finding, LabResult, Where
 from scanlab.judging.tried.slips import slips
 from scanlab.judging.tried.slips.program import Mistake, Slip
 from scanlab.judging.tried.statements import CASE, MANY, with_said
@@ -24,7 +24,9 @@ from scanlab.scratch import scratch
 MOST = 24
 """Edits that are tried of one program."""
 SECONDS = 1.2
-"""Nothing more is begun after that long: two programs side by side take nearly a second, their kernels a third."""
+"""Nothing more is begun after that long: two programs side by side take nearly a second, their kernels a third …"""
+ROUNDS = 1.5
+"""… or after so many times what the fastest has taken."""
 
 ELSE_IS_LEFT = "(tried: this is gone then, something else is left)"
 SIZE = re.compile(r"\bn = (?P<n>[0-9]{1,10}),")
@@ -38,11 +40,19 @@ Judge = Callable[[Plan], LabResult]
 
 
 def with_slip(
-    result: LabResult, plan: Plan, text: str, run_judge: Judge, *, is_plain: bool, is_sandboxed: bool
+    result: LabResult,
+    plan: Plan,
+    text: str,
+    run_judge: Judge,
+    *,
+    given: frozenset[str] = frozenset(),
+    is_plain: bool,
+    is_sandboxed: bool,
 ) -> LabResult:
     """Return a result in which the first check that failed says which slip is the cause, if an edit makes it pass.
 
-    `plan` is what was graded, `text` the learner's file; `run_judge` runs the judge on a plan. `is_plain`: of slips
+    `plan` is what was graded, `text` the learner's file; `run_judge` runs the judge on a plan; `given` are
+    the lines of the lab's file outside of its regions. `is_plain`: of slips
     that are hardly ever meant as they stand, which come before the cures of races; else of the others, where none of
     those makes all right.
     """
@@ -55,17 +65,21 @@ def with_slip(
     if case is None or any(one.cure.endswith(ALL_IS_RIGHT) for one in check.findings[:1]):
         return result
     begun, is_found = time.monotonic(), threading.Event()
+    took: list[float] = []
     own = own_lines(text.split("\n"))
 
     def outcome(slip: Slip) -> CheckResult | None:
-        if is_found.is_set() or time.monotonic() - begun > SECONDS:
+        started = time.monotonic()
+        if is_found.is_set() or started - begun > max(SECONDS, ROUNDS * min(took, default=0)):
             return None
-        return _tried(slip, case, plan, run_judge, is_sandboxed=is_sandboxed)
+        tried = _tried(slip, case, plan, run_judge, is_sandboxed=is_sandboxed)
+        took.append(time.monotonic() - started)
+        return tried
 
     better: Slip | None = None
     furthest: tuple[int, Slip] | None = None
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        edits = list(slips(text, _mistake(check, plan.source), MOST, is_plain=is_plain))
+        edits = list(slips(text, _mistake(check, plan.source), MOST, given=given, is_plain=is_plain))
         if edits and not again:  # the call fails after others only: do those that are made here let it fail?
             edits.insert(0, Slip(0, "", "", text, is_of_device=False))
         for slip, tried in zip(edits, pool.map(outcome, edits), strict=True):
@@ -81,7 +95,7 @@ def with_slip(
                 furthest = n, slip
     if better:
         return _because(result, check, better, f"{better.change} {ELSE_IS_LEFT}", plan.source)
-    if furthest and again and not any(one.cure for one in check.findings[:1]):
+    if furthest and again and check.cause.id.startswith("wrong") and not any(one.cure for one in check.findings[:1]):
         n, slip = furthest
         cure = f"{slip.change} (tried: n = {again['n']} is right then, something else is left at n = {n})"
         return _because(result, check, slip, cure, plan.source)
@@ -111,14 +125,15 @@ def _is_better(tried: CheckResult, check: CheckResult) -> bool:
     is_gone = check.cause.id not in {tried.cause.id, *(one.id for one in tried.findings)}
     ranks = rank_of(check.cause.id), rank_of(tried.cause.id)
     is_later = bool(old and new) and int(new["n"]) > int(old["n"])
-    places, others = _places(check), _places(tried)  # none of a wrong output
-    is_elsewhere = bool(places and others) and tried.cause.id == check.cause.id and not places.intersection(others)
+    places, others = _places(check.findings[:1]), _places(tried.findings)  # none of a wrong output
+    is_elsewhere = bool(places and others) and tried.cause.id == check.cause.id and places[0] not in others
     return is_later or is_elsewhere or (is_gone and (ranks[1] > ranks[0] or check.cause.id == "endless"))
 
 
-def _places(check: CheckResult) -> set[tuple[str, int]]:
-    """Return what a check has found first of the device: the variable and the line of each part."""
-    return {(one.variable, part.line) for one in check.findings[:1] for part in one.parts}
+def _places(findings: Sequence[Finding]) -> list[frozenset[tuple[str, int]]]:
+    """Return for each finding of the device the array and the line of each part."""
+    found = (frozenset((one.variable.partition("[")[0], part.line) for part in one.parts) for one in findings)
+    return [places for places in found if places]
 
 
 def _mistake(check: CheckResult, source: str) -> Mistake:

@@ -7,22 +7,25 @@ was tried that helps.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from scanlab.judging.tried.slips import algorithm, cuda, language, memory, order, threads
+from scanlab.judging.tried.slips import algorithm, blocks, cuda, language, memory, order, threads
 from scanlab.judging.tried.slips.program import Mistake, Program, Slip
 
 PLAIN = (*memory.RULES, *language.RULES, *cuda.RULES, *threads.PLAIN)
 """What is hardly ever meant as it stands, and so is looked for in given code as well, before the rest."""
-OTHERS = (*order.RULES, *threads.RULES, *algorithm.RULES)
+OTHERS = (*order.RULES, *threads.RULES, *blocks.RULES, *algorithm.RULES)
 
 
-def slips(text: str, mistake: Mistake, most: int, *, is_plain: bool | None = None) -> Sequence[Slip]:
+def slips(
+    text: str, mistake: Mistake, most: int, *, given: frozenset[str] = frozenset(), is_plain: bool | None = None
+) -> Sequence[Slip]:
     """Return edits that may make a program right, each once, the likeliest first, at most so many.
 
+    Nothing is looked for in lines that are `given`, without their indents, and stand outside of the learner's regions.
     `is_plain`: only those that are hardly ever meant as they stand, or only the others.
     """
-    own, given = Program(text, mistake), Program(text, mistake, is_own=False)
+    own, others = Program(text, mistake), Program(text, mistake, is_own=False, given=given)
     found: dict[str, Slip] = {}
-    for rules, program in ((PLAIN, own), (PLAIN, given), (OTHERS, own), (OTHERS, given)):
+    for rules, program in ((PLAIN, own), (PLAIN, others), (OTHERS, own), (OTHERS, others)):
         if is_plain is (rules is not PLAIN):
             continue
         for rule, edit in ((one, edit) for one in rules for edit in one.edits(program)):

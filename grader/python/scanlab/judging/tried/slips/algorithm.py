@@ -35,6 +35,14 @@ INDEX = re.compile(r"\[([^\[\]]{1,60})\]")
 BEGINS = re.compile(
     r"\bfor\s*\(\s*\w{1,20}\s+(\w{1,40})\s*=\s*([012])\s*;[^;]{1,80};\s*(?:\+\+\s*\1|\1\s*(?:\+\+|\+=\s*1))\s*\)"
 )
+BEGINS_AT = re.compile(
+    r"\bfor\s*\(\s*\w{1,20}\s+(\w{1,40})\s*=\s*((?:[^;=+\-]|->){1,60})\s*;[^;]{1,80};\s*"
+    r"(?:\+\+\s*\1|\1\s*\+\+)\s*\)"
+)
+PLACE = re.compile(
+    r"\bint\s+\w{1,40}\s*=\s*((?=[^;]*\b(?:t|tid|threadIdx\.x)\b)(?=[^;]*\b(?:stride|distance|step|d|s)\b)"
+    r"[^;?<>]*\*[^;?<>]*);"
+)
 ADDED = compiled(r"(?<![=!<>+\-*/])\b([\w.\[\] ]{1,60}?)\s*=\s*(<OPERAND>)\s*\+\s*(<OPERAND>)\s*;")
 STORES = re.compile(r"\bd_y\s*\[[^;=]{1,60}\]\s*=\s*(s_\w{1,40})\s*\[")
 WRONG = "wrong"
@@ -62,13 +70,13 @@ def _confused_indices(program: Program) -> Iterator[Edit]:
 
 
 def _confused_sizes(program: Program) -> Iterator[Edit]:
-    """Find a size in the place of another, in launches and loops."""
-    for was, meant in _both_ways(SIZES):
-        for number, found in program.matches(re.compile(rf"(?<![\w.]){was}\b")):
-            code = program.code(number)
-            is_in_place = re.search(r"\bfor\s*\(" if "warp_size" in (was, meant) else r"<<<|\bfor\s*\(", code)
-            if is_in_place and re.search(rf"(?<![\w.]){meant}\b", program.whole):
-                yield Edit(number, *found.span(), meant, f"{meant} is meant, not {was}")
+    """Find a size in the place of another, in launches and then in loops."""
+    for place in ("<<<", r"\bfor\s*\("):
+        for was, meant in _both_ways(SIZES if place != "<<<" else SIZES[:1]):
+            for number, found in program.matches(re.compile(rf"(?<![\w.]){was}\b")):
+                is_in_place = re.search(place, program.code(number))
+                if is_in_place and re.search(rf"(?<![\w.]){meant}\b", program.whole):
+                    yield Edit(number, *found.span(), meant, f"{meant} is meant, not {was}")
 
 
 def _mixed_arguments(program: Program) -> Iterator[Edit]:
@@ -126,6 +134,17 @@ def _begins(program: Program) -> Iterator[Edit]:
             yield Edit(number, *loop.span(2), meant, because)
 
 
+def _begins_at_another(program: Program) -> Iterator[Edit]:
+    """Find a loop over a run whose first turn takes the element before the run, which is another thread's."""
+    involved = dict(program.involved())
+    for number, loop in program.matches(BEGINS_AT):
+        name = loop[1]
+        body = [code for line, code in involved.items() if number <= line <= number + 4]
+        if not loop[2].strip().isdigit() and any(re.search(rf"\[[^\[\]]*\b{name}\s*-\s*1\s*\]", code) for code in body):
+            because = f"the run begins at {loop[2].strip()}, and before its first element nothing is to be added"
+            yield Edit(number, *loop.span(2), f"{loop[2].strip()} + 1", because)
+
+
 def _sums(program: Program) -> Iterator[Edit]:
     """Find an addition that is one too many, or whose operands stand the wrong way round."""
     for number, code in program.involved():
@@ -133,7 +152,7 @@ def _sums(program: Program) -> Iterator[Edit]:
         if not found:
             continue
         to, one, other = (part.strip() for part in found.groups())
-        name = to.split()[-1]
+        name = to.split()[-1] if to else ""
         because = "what comes earlier has to stand left of the `+`"
         yield Edit(number, found.start(2), found.end(3), f"{other} + {one}", because)
         if name in (one, other):
@@ -143,7 +162,9 @@ def _sums(program: Program) -> Iterator[Edit]:
 
 def _one_off(program: Program) -> Iterator[Edit]:
     """Find a comparison that is off by one or reversed, in lines that take part or in the loop around them."""
-    for number, code in program.involved(above=3):
+    near = dict(program.involved(above=3))
+    others = {number: code for number, code in program.each() if number not in near and program.is_of_device(number)}
+    for number, code in (near | (others if program.mistake.id.startswith(WRONG) else {})).items():
         for found in COMPARED.finditer(code) if LOOP_OR_IF.search(code) else ():
             was = found[1] + found[2]
             is_guard = "for" not in code and re.match(r"\s*n\b", code[found.end() :])
@@ -191,6 +212,18 @@ def _index(program: Program) -> Iterator[Edit]:
                 yield Edit(number, *found.span(1), f"{was} - 1", because)
 
 
+def _places_of_a_level(program: Program) -> Iterator[Edit]:
+    """Find a thread's place in a tree that lacks its `- 1`, or has one too many."""
+    for number, found in program.matches(PLACE):
+        was = found[1].strip()
+        name = found[0].partition("=")[0].split()[-1]
+        if was.endswith("- 1") and program.mistake.id.startswith(WRONG):
+            yield Edit(number, *found.span(1), was[:-3].strip(), f"`{name}` is one place too far left")
+        if not re.search(r"[-+]\s*1$", was):
+            is_sure = re.search(r"\+\s*1\s*\)", was) is not None
+            yield Edit(number, *found.span(1), f"{was} - 1", f"`{name}` is one place too far right", is_sure=is_sure)
+
+
 def _other_array(program: Program) -> Iterator[Edit]:
     """Find a result that is taken from another shared array than that which has it."""
     arrays = sorted(set(re.findall(r"\bs_\w{1,40}", program.whole)))
@@ -234,9 +267,12 @@ RULES = (
         group=1,
     ),
     rewrite(r"<\s*n\s*-\s*(?:1|shift<kind>)(?=\s*[;)&])", "< n", "the last element is left out", WRONG),
+    Rule(_one_too_many, r"bounds\.shared"),
+    Rule(_begins_at_another, r"bounds|race|wrong", is_sure=True),
     Rule(_times_a_size, "wrong|bounds|uninitialised|race"),
     Rule(_downwards, WRONG),
     Rule(_confused_indices, "wrong|race|bounds|uninitialised", is_common=True),
+    Rule(_confused_sizes, "wrong|race|bounds|launch|uninitialised"),
     Rule(_steps, "wrong|endless|race"),
     rewrite(
         r"(\bfor\s*\([^;]{1,80};\s*\w{1,40}\s*<=?\s*\w{1,40})\s*/\s*2(?=\s*;[^;]{1,40}(?:\*=|<<=))",
@@ -247,11 +283,10 @@ RULES = (
     Rule(_other_array, r"wrong\.(?:not_stored|nothing_added|steps_missing)"),
     Rule(_begins, WRONG, is_common=True),
     Rule(_sums, WRONG),
+    Rule(_places_of_a_level, "wrong|bounds|race|uninitialised", is_common=True),
     Rule(_one_off, "wrong|bounds|race", is_common=True),
-    Rule(_one_too_many, r"bounds\.shared"),
     Rule(whose_turn, "wrong|race|uninitialised"),
     Rule(_index, WRONG),
-    Rule(_confused_sizes, "wrong|race|bounds|launch|uninitialised"),
     Rule(_halves, "wrong|race"),
     Rule(_other_array, WRONG),
     Rule(_mixed_arguments, "wrong|race|uninitialised"),

@@ -12,7 +12,7 @@ CALL = compiled(
 DEFINED = re.compile(r"\b(?:void|Element|int|float|auto)\s+(\w{1,60})\s*\(([^(){};]{1,300})\)\s*\{")
 LAUNCH = re.compile(r"<<<([^;{}<>]{1,120})>>>")
 THREADS = re.compile(r"\b(?:block_size|threads\w*|blockDim|THREADS|BLOCK_SIZE)\b")
-SIZED = re.compile(r"\b(cuda(?:Memcpy|Memset|Malloc)(?:Async)?)\s*\(([^;{}]{1,160})\)\s*(?:[;)]|$)")
+SIZED = compiled(r"\b(cuda(?:Memcpy|Memset|Malloc)(?:Async)?)\s*\(((?:[^(){};]|<GROUP>){1,160}+)\)")
 SIZE_OF_POINTER = re.compile(r"sizeof\s*\(\s*(?:[\w.\->]{1,40}|Element\s*\*)\s*\)")
 COPIES = ("cudaMemcpyHostToDevice", "cudaMemcpyDeviceToHost", "cudaMemcpyDeviceToDevice")
 SHARED = re.compile(r"__shared__\s+(?!.*\[)([^;]{1,120});")
@@ -175,7 +175,14 @@ RULES = (
     ),
     Rule(_swapped_arguments, is_sure=True),
     Rule(_no_blocks, "launch", is_sure=True),
-    Rule(_size_of_pointer),
+    Rule(_size_of_pointer, is_sure=True),
+    rewrite(
+        r"\bcudaFree\s*\(\s*(&)\s*\w",
+        "",
+        "cudaFree takes the pointer that cudaMalloc has set, not the pointer's own address",
+        group=1,
+        is_sure=True,
+    ),
     rewrite(
         r"\b(?:lane\w{0,20}|in_warp)\s*=\s*[\w.]{1,20}\s*(/)\s*(?:warp_size|warpSize|32)\s*[;,]",
         "%",
@@ -191,7 +198,7 @@ RULES = (
         is_sure=True,
     ),
     Rule(_launches),
-    Rule(_elements_for_bytes),
+    Rule(_elements_for_bytes, is_sure=True),
     rewrite(
         r"\bsizeof\s*\(\s*(?:d_\w{1,40}|Element\s*\*)\s*\)",
         "sizeof(Element)",

@@ -19,6 +19,9 @@ ON_HOST = compiled(
     r"(?:(?:std::)?malloc\s*(<GROUP>)\s*\)?|new\s+\w{1,40}\s*\[([^\[\]]{1,80})\]\s*(?:\(\s*\)|\{\s*\})?)\s*$"
 )
 """An array on the host: its size in bytes, or its number of elements."""
+GIVEN_ADDRESS = re.compile(r"<<<[^;<>]{1,120}>>>\s*\([^;]{0,120}?(&\s*(\w{1,40}))\s*[,)]")
+ZEROED = compiled(r"\bcudaMemset(?:Async)?\s*\(\s*([\w.\->]{1,60})\s*,\s*0\s*,((?:[^(){};,]|<GROUP>){1,80}+)[,)]")
+NULL_IS_PASSED = re.compile(r"\b(\w{1,60})\s*(?:<[^<>;]{0,40}>\s*)?<<<[^;<>]{1,120}>>>\s*\([^;]*\b(?:nullptr|NULL)\b")
 
 
 def _launches(program: Program, number: int) -> dict[int, re.Match[str]]:
@@ -91,6 +94,44 @@ def _never_allocated(program: Program) -> Iterator[Edit]:
             yield _on_the_device(program, sets[0][0], name, element if value else "", size)
 
 
+def _address_of_a_variable(program: Program) -> Iterator[Edit]:
+    """Find the address of a variable of the host that is passed to a kernel, where a pointer of the device is there."""
+    for number, found in program.matches(GIVEN_ADDRESS):
+        function = program.around(number)
+        name = found[2]
+        kind = re.search(rf"^\s+(?:const\s+|unsigned\s+)*(\w{{1,40}})\s+{name}\s*(?:[=;{{])", function, re.MULTILINE)
+        pointers = re.findall(rf"\b{kind[1]}\s*\*\s*(?:const\s+)?(d_\w{{1,40}})\b", function) if kind else []
+        for pointer in dict.fromkeys(pointers):
+            because = f"&{name} is an address of the host, where kernels cannot read or write"
+            yield Edit(number, *found.span(1), pointer, because)
+
+
+def _member_without_memory(program: Program) -> Iterator[Edit]:
+    """Find a pointer that is set to zero and that nothing has allocated: the size is that of the zeros."""
+    for number, found in program.matches(ZEROED):
+        pointer, size = found[1], found[2].strip()
+        function = program.around(number)
+        is_set = re.search(rf"&\s*{re.escape(pointer)}\s*[,)]|(?<![\w.>]){re.escape(pointer)}\s*=(?!=)", function)
+        is_given = re.search(rf"\*\s*(?:const\s+)?{re.escape(pointer)}\b", function)  # as a parameter
+        if not is_set and not is_given and not program.is_of_device(number):
+            call = _allocation(pointer, size)
+            text = program.lines[number - 1]
+            because = f"{pointer} points to no memory of the device: no cudaMalloc sets it"
+            meant = f"{' ' * program.indent(number)}{call}\n{text}"
+            yield Edit(number, 0, len(text), meant, because, f"put `{call}` before line {number}")
+
+
+def _null_is_passed(program: Program) -> Iterator[Edit]:
+    """Find a store through a parameter for which a launch passes nullptr."""
+    for launch, found in program.matches(NULL_IS_PASSED):
+        kernel = re.compile(rf"__global__[^;{{}}]*\b{found[1]}\s*\(")
+        for number, code in program.involved():
+            store = re.match(r"\s*(?:\{\s*)?((\w{1,40})\s*\[[^;=]{1,60}\]\s*=(?!=))", code)
+            if store and kernel.search(program.around(number)):
+                because = f"line {launch} passes nullptr: there {store[2]} has no elements"
+                yield Edit(number, store.start(1), store.start(1), f"if ({store[2]} != nullptr) ", because)
+
+
 def _allocation(name: str, size: str) -> str:
     return f"SCANLAB_CUDA_CHECK(cudaMalloc(&{name}, {size}));"
 
@@ -126,5 +167,8 @@ def _too_few(program: Program) -> Iterator[Edit]:
 RULES = (
     Rule(_dynamic, r"bounds\.shared"),
     Rule(_too_few, r"bounds\.shared"),
+    Rule(_address_of_a_variable, r"bounds|host_pointer", is_sure=True),
+    Rule(_member_without_memory, r"bounds|host_pointer|uninitialised\.pointer|cuda|crash", is_sure=True),
+    Rule(_null_is_passed, r"bounds|host_pointer", is_sure=True),
     Rule(_never_allocated, r"bounds|host_pointer|uninitialised\.pointer|misaligned|use_after_free|cuda|launch|crash"),
 )

@@ -83,15 +83,24 @@ class Edit:
 class Program:
     """The lines of a learner's file, as they are (`lines`) and without comments and texts (`codes`)."""
 
-    def __init__(self, text: str, mistake: Mistake, *, is_own: bool = True) -> None:
-        """Take a program apart; edits are for the learner's own lines if `is_own`, else for those that were given."""
+    def __init__(
+        self, text: str, mistake: Mistake, *, is_own: bool = True, given: frozenset[str] = frozenset()
+    ) -> None:
+        """Take a program apart; edits are for the learner's own lines if `is_own`, else for the others.
+
+        Of these, what stands there as it was `given` is left alone.
+        """
         self.mistake = mistake
         self.lines = text.split("\n")
         self.codes = without_comments(text).split("\n")
         self.whole = "\n".join(self.codes)
         own = own_lines(self.lines)
         numbers = range(1, len(self.lines) + 1)
-        self.numbers = [number for number in numbers if (number in own) == is_own]
+        self.numbers = [
+            number
+            for number in numbers
+            if (number in own if is_own else number not in own and self.lines[number - 1].strip() not in given)
+        ]
         """Of the lines that may be edited."""
         self._ends = [end for end, code in enumerate(self.codes, 1) if code.startswith("}")]
 

@@ -14,6 +14,16 @@ COMPARISON = re.compile(r"([^<>=!&|]{1,60})(<=|>=|<|>|==|!=)([^<>=!&|]{1,60})")
 OTHERWISE = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
 STORES = re.compile(r"(\s*)(d_\w{1,40}\s*\[[^;=]{1,60}\]\s*=[^=;][^;]{0,120};.*)")
 LOADS = re.compile(r"=\s*(d_\w{1,40}\s*\[[^;\[\]]{1,60}\])\s*;")
+TOTAL = re.compile(
+    r"\b\w*(?:total|sum|all|aggregate|last)\w*\s*=\s*s_\w{1,40}\s*\[\s*(warp|lane|t|threadIdx\.x)\s*\]", re.IGNORECASE
+)
+EVERY_LANE_ADDS = re.compile(r"(\s*)(atomicAdd\s*\(\s*&?[\w.\->]{1,60}\s*,[^;]{1,80}\)\s*;.*)")
+DEVICE_FUNCTION = re.compile(r"__device__[^;{}()]{1,120}?\b(\w{1,60})\s*\([^;{}]{0,300}\)\s*\{")
+LEAVES_A_TURN = compiled(r"(\s*)if\s*(<GROUP>)\s*\{?\s*(?:break|continue)\s*;\s*\}?\s*")
+ASSIGNS = re.compile(
+    r"(\s*)(?!(?:const|int|auto|Element|for|while)\b)"
+    r"([\w.\->]{1,60}\s*(?:\[[^;]{1,60}\])?\s*[-+*]?=(?!=)[^;]{1,120};.*)"
+)
 WRITES = re.compile(r"\s*\{?\s*([\w.\->]{1,60})\s*\[([^;=]{1,60})\]\s*=(?!=)")
 
 
@@ -108,12 +118,78 @@ def whose_turn(program: Program) -> Iterator[Edit]:
                 yield Edit(number, *found.span(2), meant, _other_thread(found))
 
 
+def _own_for_total(program: Program) -> Iterator[Edit]:
+    """Find what a thread or a warp has summed up so far where the block's total is meant."""
+    for number, found in program.matches(TOTAL):
+        sizes = ("warps", "block_size") if found[1] == "warp" else ("warps", "block_size", "warp_size")
+        for size in (name for name in sizes if re.search(rf"\b{name}\b", program.whole)):
+            because = f"the total is the last of the sums: {found[1]} is this thread's own"
+            yield Edit(number, *found.span(1), f"{size} - 1", because)
+
+
+def _every_lane_adds(program: Program) -> Iterator[Edit]:
+    """Find an atomic that each thread makes with what its warp or block has found together."""
+    for number, found in program.matches(EVERY_LANE_ADDS):
+        if found[0] != program.code(number) or not program.is_of_device(number):
+            continue
+        is_of_warp = re.search(r"\b(?:scan_row|__shfl\w*|__reduce_\w+)\s*\(", program.code(number - 1)) is not None
+        lane = "lane" if re.search(r"\bint\s+lane\b", program.around(number)) else "threadIdx.x % 32"
+        because = "each thread does this, with what only one thread of its {} has to add"
+        text = program.lines[number - 1].lstrip()
+        for condition, of in ((f"{lane} == 31", "warp"), (f"{lane} == 0", "warp"), ("threadIdx.x == 0", "block")):
+            meant = f"{found[1]}if ({condition}) {text}"
+            is_sure = is_of_warp and condition.endswith("31")
+            yield Edit(number, 0, len(program.lines[number - 1]), meant, because.format(of), is_sure=is_sure)
+
+
 def _other_thread(found: re.Match[str]) -> str:
     return f"it is not the thread with {found[1]} == {found[2]} that has what is needed here"
 
 
-PLAIN = (Rule(_leaves, "wrong|barrier|deadlock|uninitialised|warp"),)
+def _one_calls_for_all(program: Program) -> Iterator[Edit]:
+    """Find a function with barriers that one thread alone calls: the others run ahead."""
+    waiting = {
+        found[1]
+        for found in DEVICE_FUNCTION.finditer(program.whole)
+        if "__syncthreads" in re.split(r"^\}", program.whole[found.end() :], maxsplit=1, flags=re.MULTILINE)[0]
+    }
+    for number in program.numbers:
+        for found in IF.finditer(program.code(number)) if waiting else ():
+            called = re.match(r"\{?\s*(\w{1,60})\s*(?:<[^<>;]{0,40}>)?\s*\(", program.code(number)[found.end() :])
+            if called and called[1] in waiting and ALONE.search(found[1]):
+                because = (
+                    f"{called[1]} is for all threads of the block, which meet at its barriers: with {found[1][1:-1]} "
+                    "one thread alone calls it, and the others run ahead"
+                )
+                yield Edit(number, *found.span(), "", because)
+
+
+def _leaves_a_turn(program: Program) -> Iterator[Edit]:
+    """Find threads that leave a loop, or a turn of it, before a barrier that the others wait at."""
+    for number, found in program.matches(LEAVES_A_TURN):
+        guarded, condition = {number: ""}, _opposite(found[2])
+        for later in range(number + 1, min(number + 12, len(program.lines) + 1)):
+            code = program.code(later)
+            if "__sync" in code or (code.strip() == "}" and program.indent(later) < program.indent(number)):
+                break
+            if assigned := ASSIGNS.fullmatch(code):
+                text = program.lines[later - 1]
+                guarded[later] = f"{assigned[1]}if ({condition}) {text.lstrip()}"
+        if found[0].strip() == program.code(number).strip() and len(guarded) > 1:
+            because = (
+                "threads that leave here do not come to the barrier of the loop any more, and others wait for them"
+            )
+            yield program.rewritten(guarded, because)
+
+
+PLAIN = (
+    Rule(_one_calls_for_all, "wrong|race|barrier|deadlock|uninitialised|bounds", is_sure=True),
+    Rule(_leaves_a_turn, "race|barrier|deadlock|wrong", is_sure=True),
+    Rule(_leaves, "wrong|barrier|deadlock|uninitialised|warp"),
+)
 RULES = (
     Rule(guards, r"wrong\.(?:unwritten|uninitialised|first_|last_)|uninitialised"),
     Rule(first_or_last, "wrong|uninitialised"),
+    Rule(_every_lane_adds, "wrong"),
+    Rule(_own_for_total, "wrong", is_common=True),
 )
