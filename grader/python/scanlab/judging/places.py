@@ -41,7 +41,10 @@ MEMBER = re.compile(r"^\s+(?:const\s+)?[A-Za-z_]\w{0,40}\s*\*\s*(d_\w{1,40})\s*;
 WAITED = re.compile(r"\b(d_\w{1,40})\s*\[")
 KEPT = re.compile(r"\bstatic\s[^;(){}=]{1,80}?\b(\w{1,60})\s*[;=]")
 """What is there in the next call as well."""
-REFUSED = re.compile(r"\s+(?P<file>\S+):(?P<line>\d+): (?P<call>cuda\w+\(.*\)): .* \((?P<error>cudaError\w+)\)")
+REFUSED = re.compile(
+    r"\s{1,8}[^\s:]{1,200}:(?P<line>\d{1,7}): (?P<call>cuda\w{1,40}\([^:]{0,160}\)): [^()]{1,120} "
+    r"\((?P<error>cudaError\w{1,40})\)"
+)
 """What SCANLAB_CUDA_CHECK prints."""
 WHY = re.compile(r"\s+scanlab: (?:\w+: )?(?P<why>.+)")
 WRAP_THE_CALLS = "wrap the calls of the entry"

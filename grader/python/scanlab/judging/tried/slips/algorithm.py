@@ -58,7 +58,9 @@ def _confused_indices(program: Program) -> Iterator[Edit]:
         index = rf"(?<=\[){re.escape(was)}(?=\s*[-+\]])"
         guard = rf"(?<![\w.\[]){re.escape(was)}(?=\s*(?:<=?\s*n\b|(?:<|>=?)\s*shift<kind>))"
         places = [(number, code, index) for number, code in program.involved()]
-        places += [(number, code, guard) for number, code in program.involved(above=3)]
+        is_wrong = program.mistake.id.startswith(WRONG)
+        near = program.each() if is_wrong else program.involved(above=3)
+        places += [(number, code, guard) for number, code in near if program.is_of_device(number)]
         for number, code, pattern in places:
             for found in re.finditer(pattern, code):
                 if re.search(rf"(?<![\w.]){re.escape(meant)}\b", program.around(number)):
