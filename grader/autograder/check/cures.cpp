@@ -244,7 +244,9 @@ void Cures::by_amendments(TrialResult& tried, const Case& which) {
     const auto [effect, is_wrong] = outcome_of(how, tried, which);
     // What makes accesses strong removes any race, whether or not the values are those that were meant.
     const bool hides = cure.amendment.change == Change::atomic || cure.amendment.change == Change::strong;
-    if (effect <= best || (hides && effect != Effect::all_right)) continue;
+    // With others left and a wrong result, what is gone may have been what follows from another mistake.
+    const bool is_doubtful = hides ? effect != Effect::all_right : effect == Effect::gone && is_wrong;
+    if (effect <= best || is_doubtful) continue;
     best = effect;
     const char* const result = is_wrong ? ", but the result is wrong all the same" : "";
     mistake.cure = fmt::format("{} (tried: {}{})", cure.text, shows[static_cast<std::size_t>(effect)], result);

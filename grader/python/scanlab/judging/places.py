@@ -52,6 +52,7 @@ PRINTED_ERROR = re.compile(r"cuda(?:Peek|Get)[A-Za-z]*LastError\(\): ")
 NEVER_ASKED = "never asked for the error"
 FIRST_WRONG = "is the addition where it first went wrong"
 LAUNCH_MEANT = re.compile(r"which array was meant|third launch parameter")
+COUNTS_BYTES = "cudaMalloc counts bytes"
 ABOUT_LAUNCHES = ("launch.failed", "cost.threads")
 
 
@@ -197,6 +198,19 @@ class Program:
     def launches(self, kernel: str = "") -> list[int]:
         """Return the lines that launch a kernel, or any."""
         return [number for number, line in enumerate(self.lines, 1) if "<<<" in line and kernel in line]
+
+    def sets(self, launches: Sequence[int]) -> Iterator[str]:
+        """Yield, of the numbers of blocks and threads of these launches that have names, where they are set."""
+        for number in launches:
+            numbers = re.search(r"<<<([^;<>]{1,120})>>>", self.lines[number - 1])
+            for name in dict.fromkeys(re.findall(r"\b[A-Za-z_]\w*\b", numbers[1] if numbers else "")):
+                lines = [at for at, line in self._of(is_device=False) if re.search(rf"\b{name}\s*=(?!=)", line)]
+                if lines and lines[0] < number:
+                    yield f"{name} is set in {self.text(lines)}"
+
+    def allocations(self) -> list[int]:
+        """Return the lines that allocate memory of the device."""
+        return [number for number, line in enumerate(self.lines, 1) if ALLOCATES.search(line)]
 
     def calls_around(self, numbers: Sequence[int]) -> list[int]:
         """Return the calls, in kernels, of the device functions that have one of these lines."""
@@ -446,6 +460,9 @@ def _facts(cause: Cause, program: Program, finding: Finding | None) -> Iterator[
     )
     if is_about_launch and (launches := program.launches(kernel)):
         yield f"launched in {program.text(launches)}"
+        yield from program.sets(launches)
+    if finding and COUNTS_BYTES in finding.advice and (lines := program.allocations()):
+        yield f"allocated in {program.text(lines)}"
     seen = [part.line for part in finding.parts] if finding and cause.id == "barrier.divergent" else []
     for line in seen:
         if leaves := program.leaves([line]):

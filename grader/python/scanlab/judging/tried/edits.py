@@ -29,6 +29,8 @@ ROUNDS = 1.5
 """… or after so many times what the fastest has taken."""
 
 ELSE_IS_LEFT = "(tried: this is gone then, something else is left)"
+REFUSED = ("cuda.error", "launch.failed")
+"""Findings of a call that the device refuses."""
 SIZE = re.compile(r"\bn = (?P<n>[0-9]{1,10}),")
 """Where a check's headline has the size of the call that failed."""
 INSTRUCTIONS = 4_000_000
@@ -120,6 +122,8 @@ def _is_better(tried: CheckResult, check: CheckResult) -> bool:
     A try that was given up, for it took too long, has shown nothing.
     """
     if not tried.cause or not check.cause or tried.verdict != "fail":
+        return False
+    if tried.cause.id == "cuda.error" and check.cause.id not in REFUSED:  # that hides what comes after the call
         return False
     old, new = CASE.search(check.cause.next), CASE.search(tried.cause.next)
     is_gone = check.cause.id not in {tried.cause.id, *(one.id for one in tried.findings)}

@@ -8,7 +8,15 @@ from scanlab.judging.tried.slips.order import swapped_lines
 from scanlab.judging.tried.slips.program import Edit, Program, Rule, arguments, compiled, rewrite
 from scanlab.judging.tried.slips.threads import guards, whose_turn
 
-INDICES = (("t", "i"), ("blockIdx.x", "s_section"), ("lane", "warp"), ("t", "warp"))
+INDICES = (
+    ("t", "i"),
+    ("tid", "gid"),
+    ("tid", "i"),
+    ("threadIdx.x", "i"),
+    ("blockIdx.x", "s_section"),
+    ("lane", "warp"),
+    ("t", "warp"),
+)
 SIZES = (("block_size", "section_size"), ("warp_size", "block_size"))
 """Names that stand for each other by mistake."""
 DOWN = re.compile(
@@ -26,6 +34,7 @@ HALF = re.compile(
     r"(?:\b(?:constexpr|const)\s+int\s+\w{1,40}|\bfor\s*\(\s*int\s+\w{1,40})\s*=\s*\w{1,40}(\s*/\s*[24])\s*;"
 )
 COMPARED = re.compile(r"(?<![<>=\-])(?<!\bshift)(?<!<kind)([<>])(=?)(?![<>=])")
+DOUBLING = re.compile(r"\bfor\s*\(.*(?:\*=\s*2|<<=\s*1|=\s*2\s*\*|\*\s*2\s*\))")
 LOOP_OR_IF = re.compile(r"\b(?:for|if|while)\s*\(|\?")
 LAST_LET_IN = re.compile(
     r"\bif\s*\(\s*\w{1,20}\s*<\s*((?:\w{1,40}|\([^()]{1,40}\))(?:\s*[/*]\s*(?:\w{1,40}|\([^()]{1,40}\))){0,2})\s*\)"
@@ -35,13 +44,22 @@ INDEX = re.compile(r"\[([^\[\]]{1,60})\]")
 BEGINS = re.compile(
     r"\bfor\s*\(\s*\w{1,20}\s+(\w{1,40})\s*=\s*([012])\s*;[^;]{1,80};\s*(?:\+\+\s*\1|\1\s*(?:\+\+|\+=\s*1))\s*\)"
 )
-BEGINS_AT = re.compile(
-    r"\bfor\s*\(\s*\w{1,20}\s+(\w{1,40})\s*=\s*((?:[^;=+\-]|->){1,60})\s*;[^;]{1,80};\s*"
-    r"(?:\+\+\s*\1|\1\s*\+\+)\s*\)"
-)
+BEGINS_AT = re.compile(r"\bint\s+(\w{1,40})\s*=\s*((?:[^;=+\-]|->){1,60}?)\s*;")
 PLACE = re.compile(
     r"\bint\s+\w{1,40}\s*=\s*((?=[^;]*\b(?:t|tid|threadIdx\.x)\b)(?=[^;]*\b(?:stride|distance|step|d|s)\b)"
     r"[^;?<>]*\*[^;?<>]*);"
+)
+STEPS = re.compile(
+    r"(?:^|[;{])\s*(stride|distance|dist|offset|step|gap|span|reach|d|s)"
+    r"(\s*(?:\+\+|--|[+\-*/]=\s*\w{1,20}|<<=\s*\w{1,20}|>>=\s*\w{1,20}|=\s*\1\s*(?:[+\-*/]|<<|>>)\s*\w{1,20}|"
+    r"=\s*\w{1,20}\s*[+*]\s*\1))\s*;"
+)
+"""A statement that makes a stride another."""
+DOUBLES = re.compile(r"=\s*\w+\s*(?:\*\s*2|<<\s*1)$|=\s*2\s*\*|\*=\s*2$|<<=\s*1$|=\s*(\w+)\s*\+\s*\1$")
+HALVES = re.compile(r"=\s*\w+\s*(?:/\s*2|>>\s*1)$|/=\s*2$|>>=\s*1$")
+ADDED_ACROSS = re.compile(
+    r"(?P<to>[A-Za-z_]\w{0,40})\[(?P<place>\w{1,40})\]\s*=\s*(?P<other>[A-Za-z_]\w{0,40})\[(?P=place)\s*-\s*\w{1,40}\]\s*\+\s*"
+    r"(?P=other)\[(?P=place)\]\s*;"
 )
 ADDED = compiled(r"(?<![=!<>+\-*/])\b([\w.\[\] ]{1,60}?)\s*=\s*(<OPERAND>)\s*\+\s*(<OPERAND>)\s*;")
 STORES = re.compile(r"\bd_y\s*\[[^;=]{1,60}\]\s*=\s*(s_\w{1,40})\s*\[")
@@ -102,6 +120,16 @@ def _steps(program: Program) -> Iterator[Edit]:
             yield Edit(number, found.start(1), found.end(2), meant, because)
 
 
+def _other_steps(program: Program) -> Iterator[Edit]:
+    """Find a stride that a statement makes neither twice nor half of what it was."""
+    for number, found in program.matches(STEPS):
+        was = found[2].strip()
+        if not DOUBLES.search(was) and not HALVES.search(was):
+            meant = "/=" if re.search(r"[-/]|>>", was) else "*="
+            because = f"the strides are powers of two: the step is {found[1]} {meant} 2"
+            yield Edit(number, *found.span(2), f" {meant} 2", because)
+
+
 def _halves(program: Program) -> Iterator[Edit]:
     """Find a number that is off by a factor of two."""
     for number, found in program.matches(HALF):
@@ -139,12 +167,36 @@ def _begins(program: Program) -> Iterator[Edit]:
 def _begins_at_another(program: Program) -> Iterator[Edit]:
     """Find a loop over a run whose first turn takes the element before the run, which is another thread's."""
     involved = dict(program.involved())
-    for number, loop in program.matches(BEGINS_AT):
-        name = loop[1]
-        body = [code for line, code in involved.items() if number <= line <= number + 4]
-        if not loop[2].strip().isdigit() and any(re.search(rf"\[[^\[\]]*\b{name}\s*-\s*1\s*\]", code) for code in body):
-            because = f"the run begins at {loop[2].strip()}, and before its first element nothing is to be added"
-            yield Edit(number, *loop.span(2), f"{loop[2].strip()} + 1", because)
+    for number, found in program.matches(BEGINS_AT):
+        name, start = found.groups()
+        turns = [code for line, code in involved.items() if number <= line <= number + 6]
+        is_index = any(re.search(rf"\[[^\[\]]*\b{name}\s*-\s*1\s*\]", code) for code in turns)
+        if is_index and not start.isdigit() and LOOP_OR_IF.search(f"{program.code(number)}{program.code(number + 1)}"):
+            because = f"the run begins at {start}, and before its first element nothing is to be added"
+            yield Edit(number, *found.span(2), f"{start} + 1", because)
+
+
+def _not_copied(program: Program) -> Iterator[Edit]:
+    """Find a step from one buffer to another in which threads that add nothing do not copy."""
+    for number, found in program.matches(ADDED_ACROSS):
+        to, place, other = found["to"], found["place"], found["other"]
+        copy = f"{to}[{place}] = {other}[{place}];"
+        code, text = program.code(number), program.lines[number - 1]
+        because = f"threads that add nothing have to copy their element to {to}: it is the one that is read next"
+        if to == other:
+            continue
+        if re.match(r"\s*if\b", code) and not re.search(r"\belse\b", f"{code}{program.code(number + 1)}"):
+            meant = f"{text}\n{' ' * program.indent(number)}else {copy}"
+            yield Edit(number, 0, len(text), meant, because, f"put `else {copy}` behind line {number}")
+        elif program.code(number + 1).strip() in ("}", "} else {"):
+            line = number + 1
+            end = next((at for at in range(line + 1, line + 4) if program.code(at).strip() == "}"), line)
+            last = line if program.code(line).strip() == "}" else end
+            rest = "\n".join([f"{' ' * program.indent(line)}}} else {{ {copy} }}"])
+            is_empty = all(not program.code(at).strip() for at in range(line + 1, last))
+            if is_empty:
+                cure = f"write `}} else {{ {copy} }}` as line {line}"
+                yield Edit(line, 0, len(program.lines[line - 1]), rest, because, cure, more=last - line)
 
 
 def _sums(program: Program) -> Iterator[Edit]:
@@ -172,6 +224,8 @@ def _one_off(program: Program) -> Iterator[Edit]:
             is_guard = "for" not in code and re.match(r"\s*n\b", code[found.end() :])
             if is_guard and program.mistake.id.startswith(WRONG):
                 continue
+            if was == "<" and DOUBLING.search(code):  # another step is for nothing, and swaps buffers once more
+                continue
             meant = found[1] if found[2] else f"{found[1]}="
             because = f"the comparison is off by one: `{meant}` is meant"
             is_sure = was == "<=" and program.mistake.id.startswith("bounds")
@@ -186,7 +240,8 @@ def _one_too_many(program: Program) -> Iterator[Edit]:
     for number, code in program.involved(above=3):
         for found in LAST_LET_IN.finditer(code):
             because = f"not every index below {found[1].strip()} has an element there"
-            yield Edit(number, *found.span(1), f"{found[1].strip()} - 1", because, is_sure=True)
+            for meant in (f"{found[1].strip()} - 1", f"{found[1].strip()} / 2"):
+                yield Edit(number, *found.span(1), meant, because, is_sure=True)
 
 
 def _times_a_size(program: Program) -> Iterator[Edit]:
@@ -276,6 +331,8 @@ RULES = (
     Rule(_confused_indices, "wrong|race|bounds|uninitialised", is_common=True),
     Rule(_confused_sizes, "wrong|race|bounds|launch|uninitialised"),
     Rule(_steps, "wrong|endless|race"),
+    Rule(_other_steps, "wrong|endless|race", is_common=True),
+    Rule(_not_copied, "wrong|uninitialised|race", is_sure=True),
     rewrite(
         r"(\bfor\s*\([^;]{1,80};\s*\w{1,40}\s*<=?\s*\w{1,40})\s*/\s*2(?=\s*;[^;]{1,40}(?:\*=|<<=))",
         r"\1",

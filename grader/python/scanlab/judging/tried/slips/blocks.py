@@ -57,7 +57,7 @@ def _window_stays(program: Program) -> Iterator[Edit]:
 def _prefix_before(program: Program) -> Iterator[Edit]:
     """Find what is before a tile where its inclusive prefix is meant, which a line nearby calculates."""
     for number, found in program.matches(re.compile(r"=\s*(\w{1,40});")):
-        for near in range(number - 3, number + 4):
+        for near in range(number - 6, number + 7):
             sums = re.findall(rf"(?<![\w.]){found[1]}\s*\+\s*([\w.]{{1,60}})(?=\s*[,;)])", program.code(near))
             for own in sums if near != number else ():
                 because = f"{found[1]} is what comes before: without {own} it is no inclusive prefix"

@@ -10,8 +10,10 @@ CALL = compiled(
     r"\b(\w{1,60})\s*(?:<[^<>;(){}]{0,60}>\s*)?(<<<[^;{}]{1,120}?>>>\s*)?\(((?:[^(){};]|\([^(){};]{0,60}\)){1,160})\)"
 )
 DEFINED = re.compile(r"\b(?:void|Element|int|float|auto)\s+(\w{1,60})\s*\(([^(){};]{1,300})\)\s*\{")
+RECURSION = re.compile(r"\b(\w{1,60})\s*<\s*(kind)\s*>\s*\((?!\s*const\b)")
+BYTES = re.compile(r"\b(\w{0,30}[bB]ytes\w{0,30})\s*=\s*([^;=]{1,80});")
 LAUNCH = re.compile(r"<<<([^;{}<>]{1,120})>>>")
-THREADS = re.compile(r"\b(?:block_size|threads\w*|blockDim|THREADS|BLOCK_SIZE)\b")
+THREADS = re.compile(r"\b(?:block_size|section_size|threads\w*|blockDim|THREADS|BLOCK_SIZE|32|64|128|256|512|1024)\b")
 SIZED = compiled(r"\b(cuda(?:Memcpy|Memset|Malloc)(?:Async)?)\s*\(((?:[^(){};]|<GROUP>){1,160}+)\)")
 SIZE_OF_POINTER = re.compile(r"sizeof\s*\(\s*(?:[\w.\->]{1,40}|Element\s*\*)\s*\)")
 COPIES = ("cudaMemcpyHostToDevice", "cudaMemcpyDeviceToHost", "cudaMemcpyDeviceToDevice")
@@ -29,6 +31,26 @@ def _kind(program: Program) -> Iterator[Edit]:
         if "Kind kind" in program.around(number):
             because = f"this names {found[1]}, whichever scan was asked for"
             yield Edit(number, *found.span(1), "kind", because)
+
+
+def _kind_of_the_sums(program: Program) -> Iterator[Edit]:
+    """Find a function that scans sums, by calling itself, as whatever was asked for."""
+    for number, found in program.matches(RECURSION):
+        if re.search(rf"\bvoid\s+{found[1]}\s*\(", program.around(number)):
+            because = "the sums are scanned inclusively, whatever was asked for: each is of all sections up to one"
+            yield Edit(number, *found.span(2), "Kind::inclusive", because)
+
+
+def _bytes_without_sizeof(program: Program) -> Iterator[Edit]:
+    """Find a number of bytes that is one of elements."""
+    for number, found in program.matches(BYTES):
+        used = rf"\bcuda(?:Malloc|Memset|Memcpy)\w*\s*\([^;]*\b{found[1]}\b"
+        if "sizeof" not in found[2] and re.search(used, program.around(number)):
+            size = found[2].strip()
+            meant = f"({size}) * sizeof(Element)" if re.search(r"\W", size) else f"{size} * sizeof(Element)"
+            yield Edit(
+                number, *found.span(2), meant, f"{found[1]} is used as a number of bytes, and {size} is one of elements"
+            )
 
 
 def _swapped_arguments(program: Program) -> Iterator[Edit]:
@@ -98,7 +120,7 @@ def _elements_for_bytes(program: Program) -> Iterator[Edit]:
     for number, found in program.matches(SIZED):
         given = arguments(found[2])
         at = 1 if "Malloc" in found[1] else 2
-        if len(given) > at and not re.search(r"sizeof|bytes|size_of", given[at][1]):
+        if len(given) > at and not re.search(r"(?i)sizeof|bytes|size_of", given[at][1]):
             begin, size = found.start(2) + given[at][0], given[at][1]
             array = re.sub(r"^(?:\(void\s*\*\*\)|&|\s)+", "", given[0][1])
             is_of_elements = re.search(rf"\bElement\s*\*\s*(?:const\s+)?{re.escape(array)}\b", program.whole)
@@ -173,13 +195,22 @@ RULES = (
         r"\1x",
         r"blocks and grid have one dimension here: along y and z the index is 0 and the size is 1",
     ),
+    rewrite(
+        r"\bblockIdx\.x\s*\*\s*(gridDim)\.x",
+        "blockDim",
+        "gridDim.x is the number of blocks: a block's first thread is blockIdx.x * blockDim.x",
+        group=1,
+        is_sure=True,
+    ),
+    Rule(_kind_of_the_sums, "wrong"),
+    Rule(_bytes_without_sizeof, is_sure=True),
     Rule(_swapped_arguments, is_sure=True),
     Rule(_no_blocks, "launch", is_sure=True),
     Rule(_size_of_pointer, is_sure=True),
     rewrite(
-        r"\bcudaFree\s*\(\s*(&)\s*\w",
+        r"\bcuda(?:Free|Memset)(?:Async)?\s*\(\s*(&)\s*\w",
         "",
-        "cudaFree takes the pointer that cudaMalloc has set, not the pointer's own address",
+        "this call takes the pointer that cudaMalloc has set, not the pointer's own address",
         group=1,
         is_sure=True,
     ),
@@ -225,12 +256,14 @@ RULES = (
         "__syncthreads()",
         "__syncwarp() waits for the lanes of one warp, and other warps take part here",
         r"race\.shared|wrong|uninitialised",
+        is_sure=True,
     ),
     rewrite(
         r"__threadfence(?:_block)?\s*\(\)",
         "__syncthreads()",
-        "a fence orders a thread's own accesses and waits for nobody: it is no barrier",
+        "a fence orders a thread's own accesses and waits for no thread: it is no barrier",
         r"race\.shared",
+        is_sure=True,
     ),
     rewrite(
         r"__threadfence_block\s*\(\)",

@@ -127,6 +127,11 @@ RULES = (
         r"\1 \2 \3 && \3 \4 \5",
         r"`\1 \2 \3 \4 \5` compares the truth value of `\1 \2 \3`, 0 or 1, with \5",
     ),
+    rewrite(
+        r"\b(?:std::)?ceilf?\s*\(\s*(\w{1,40})\s*/\s*(\w{1,40})\s*\)",
+        r"(\1 + \2 - 1) / \2",
+        r"\1 / \2 is a division of integers, rounded down before ceil sees it",
+    ),
     rewrite(r"(?<![\w.])2\s*\^\s*(<OPERAND>)", r"(1 << \1)", "`^` is no power in C++ but the exclusive or of bits"),
     rewrite(
         r"(<OPERAND>)\s*([&|^])\s*(<OPERAND>)\s*([=!]=)\s*(<OPERAND>)",

@@ -70,7 +70,9 @@ def _dynamic(program: Program) -> Iterator[Edit]:
 
 def _never_allocated(program: Program) -> Iterator[Edit]:
     """Find a pointer of host code that is passed to a kernel and points to no memory of the device."""
-    for number, found in program.matches(POINTER):
+    for number, found in ((at, POINTER.match(program.code(at))) for at in range(1, len(program.lines) + 1)):
+        if not found:
+            continue
         element, name, value = found.groups()
         function = program.around(number)
         launch = re.search(rf"<<<([^;<>]{{1,120}})>>>\s*\([^;]{{0,160}}?(?<![\w.&]){name}\b", function)
@@ -170,5 +172,9 @@ RULES = (
     Rule(_address_of_a_variable, r"bounds|host_pointer", is_sure=True),
     Rule(_member_without_memory, r"bounds|host_pointer|uninitialised\.pointer|cuda|crash", is_sure=True),
     Rule(_null_is_passed, r"bounds|host_pointer", is_sure=True),
-    Rule(_never_allocated, r"bounds|host_pointer|uninitialised\.pointer|misaligned|use_after_free|cuda|launch|crash"),
+    Rule(
+        _never_allocated,
+        r"bounds|host_pointer|uninitialised\.pointer|misaligned|use_after_free|cuda|launch|crash",
+        is_sure=True,
+    ),
 )

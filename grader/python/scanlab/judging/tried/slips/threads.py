@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from scanlab.judging.tried.slips.program import Edit, Program, Rule, compiled
+from scanlab.judging.tried.slips.program import Edit, Program, Rule, compiled, rewrite
 
 ALONE = re.compile(r"\b(lane|t|tid|threadIdx\.x)\s*==\s*(0|\w{1,40}(?:\.x)?\s*-\s*1|31)(?=\s*[)&|?])")
 IF = compiled(r"\bif\s*(<GROUP>)\s*")
@@ -192,4 +192,11 @@ RULES = (
     Rule(first_or_last, "wrong|uninitialised"),
     Rule(_every_lane_adds, "wrong"),
     Rule(_own_for_total, "wrong", is_common=True),
+    rewrite(
+        r"(?<!__popc\()(?<!__clz\()(?<!__ffs\()(\b__ballot_sync\s*<GROUP>)",
+        r"__popc(\1)",
+        "a ballot has a bit for each lane, and is no number of lanes: __popc counts the bits",
+        "wrong|bounds|race|uninitialised",
+        is_sure=True,
+    ),
 )
