@@ -352,6 +352,28 @@ IN_SEVERAL_LINES = [
      "cudaMalloc(&chain.d_taken, sizeof(int))", Mistake("bounds.global")),
     ([*KERNEL, "  if (t == 0) *d_kept = before + total;", "}"],  # no name is assigned
      "*d_kept = total + before;", Mistake("wrong.order", "", frozenset({2}))),
+    ([*KERNEL, "  int k = first;", "  while (k < end) {", "    s_a[k] = s_a[k - 1] + s_a[k];", "  }", "}"],
+     "int k = first + 1;", Mistake("bounds.shared", "s_a[0]", frozenset({4}))),
+    ([*KERNEL, "  while (stride < n) {", "    stride = stride << 2;", "  }", "}"],
+     "stride *= 2;", Mistake("wrong.steps_missing")),
+    ([*KERNEL, "  while (d > 0) {", "    d -= 2;", "  }", "}"],
+     "d /= 2;", Mistake("wrong.steps_missing")),
+    ([*KERNEL, "  if (t >= d) s_to[t] = s_from[t - d] + s_from[t];", "}"],
+     "else s_to[t] = s_from[t];", Mistake("wrong.other")),
+    ([*KERNEL, "  if (t >= d) {", "    s_to[t] = s_a[t - d] + s_a[t];", "  } else {", "    // nothing", "  }", "}"],
+     "} else { s_to[t] = s_a[t]; }", Mistake("wrong.other")),
+    ([*KERNEL, "  int i = blockIdx.x * gridDim.x + threadIdx.x;", "}"],
+     "int i = blockIdx.x * blockDim.x + threadIdx.x;", Mistake("bounds.global")),
+    ([*KERNEL, "  count += __ballot_sync(0xffffffff, keep(x));", "}"],
+     "count += __popc(__ballot_sync(0xffffffff, keep(x)));", Mistake("wrong.count")),
+    (["void f(int n) {", "  int sections = ceilf(n / size);", "}"],
+     "int sections = (n + size - 1) / size;", Mistake("launch.failed")),
+    (["void f(int n) {", "  size_t bytes = n;", "  cudaMalloc(&d_a, bytes);", "}"],
+     "size_t bytes = n * sizeof(Element);", Mistake("bounds.global")),
+    (["void scan(int n) {", "  scan<kind>(d_sums, d_sums, n / 8);", "}"],
+     "scan<Kind::inclusive>(d_sums, d_sums, n / 8);", Mistake("wrong.block_sums")),
+    (["void f() {", "  CHECK(cudaMemset(&d_sums, 0, 8));", "}"],
+     "CHECK(cudaMemset(d_sums, 0, 8));", Mistake("cuda.error")),
     (["void f() {", "  CHECK(cudaFree(&d_sums));", "}"],
      "CHECK(cudaFree(d_sums));", Mistake("cuda.error")),
 ]  # fmt: skip
@@ -380,12 +402,39 @@ def test_what_stands_in_several_lines_is_found(lines: list[str], meant: str, mis
         [*KERNEL, "  tag = 2 * board.call + is_prefix;", "  if (tag / 2 == board.call) f();", "}"],
         ["void f(int* d_kept) {", "  int kept = 0;", "  k<<<1, 32>>>(d_x, d_kept);", "}"],
         ["void f(int* d_kept) {", "  cudaMemset(d_kept, 0, sizeof(int));", "}"],
+        ["void f(int* d_f, int n) {", "  size_t fBytes = n * sizeof(int);", "  cudaMemset(d_f, 0, fBytes);", "}"],
+        [
+            *KERNEL,
+            "  if (t >= d) {",
+            "    s_to[t] = s_from[t - d] + s_from[t];",
+            "  } else {",
+            "    s_to[t] = 1;",
+            "  }",
+            "}",
+        ],
+        [*KERNEL, "  if (t >= d) s_a[t] = s_a[t - d] + s_a[t];", "}"],
     ],
 )
 def test_what_is_as_it_should_be_is_left_alone(lines: list[str]) -> None:
     for known in ("race.shared", "wrong.overwritten", "deadlock.threads", "bounds.global"):
         assert not [slip.change for slip in slips("\n".join(lines), Mistake(known), MANY) if slip.is_sure]
         assert not any("put `end -=" in slip.change for slip in slips("\n".join(lines), Mistake(known), MANY))
+
+
+def test_what_is_given_is_left_alone() -> None:
+    text = "// >>> your code\n// <<< your code\n  __syncthreads;\n  __syncthreads;  // mine"
+    lines = [slip.line for slip in slips(text, Mistake("race.shared"), MANY)]
+    assert lines == [3, 4]
+    given = frozenset({"__syncthreads;"})
+    assert [slip.line for slip in slips(text, Mistake("race.shared"), MANY, given=given)] == [4]
+
+
+def test_a_stride_that_doubles_or_halves_stays() -> None:
+    for step in ("stride = stride * 2", "stride *= 2", "stride <<= 1", "stride = 2 * stride", "stride += stride"):
+        text = f"__global__ void k() {{\n  while (stride < n) {{\n    {step};\n  }}\n}}"
+        assert not [slip for slip in slips(text, Mistake("wrong.strides"), MANY) if "powers of two" in slip.because], (
+            step
+        )
 
 
 def test_the_size_of_a_pointer_becomes_that_of_its_memory() -> None:

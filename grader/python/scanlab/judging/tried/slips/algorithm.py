@@ -55,7 +55,7 @@ STEPS = re.compile(
     r"=\s*\w{1,20}\s*[+*]\s*\1))\s*;"
 )
 """A statement that makes a stride another."""
-DOUBLES = re.compile(r"=\s*\w+\s*(?:\*\s*2|<<\s*1)$|=\s*2\s*\*|\*=\s*2$|<<=\s*1$|=\s*(\w+)\s*\+\s*\1$")
+DOUBLES = re.compile(r"=\s*\w+\s*(?:\*\s*2|<<\s*1)$|=\s*2\s*\*|\*=\s*2$|<<=\s*1$|^(\w+)\s*\+?=(?:\s*\1\s*\+)?\s*\1$")
 HALVES = re.compile(r"=\s*\w+\s*(?:/\s*2|>>\s*1)$|/=\s*2$|>>=\s*1$")
 ADDED_ACROSS = re.compile(
     r"(?P<to>[A-Za-z_]\w{0,40})\[(?P<place>\w{1,40})\]\s*=\s*(?P<other>[A-Za-z_]\w{0,40})\[(?P=place)\s*-\s*\w{1,40}\]\s*\+\s*"
@@ -123,7 +123,7 @@ def _steps(program: Program) -> Iterator[Edit]:
 def _other_steps(program: Program) -> Iterator[Edit]:
     """Find a stride that a statement makes neither twice nor half of what it was."""
     for number, found in program.matches(STEPS):
-        was = found[2].strip()
+        was = f"{found[1]}{found[2]}".replace(" ", "")
         if not DOUBLES.search(was) and not HALVES.search(was):
             meant = "/=" if re.search(r"[-/]|>>", was) else "*="
             because = f"the strides are powers of two: the step is {found[1]} {meant} 2"
