@@ -1,4 +1,4 @@
-"""Indices, bounds, strides and sums of a scan that are off a little."""
+"""Indices, bounds and sums of a scan that are off a little."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -6,6 +6,14 @@ from collections.abc import Iterable, Iterator
 from scanlab.judging.tried.slips.cuda import CALL
 from scanlab.judging.tried.slips.order import swapped_lines
 from scanlab.judging.tried.slips.program import Edit, Program, Rule, arguments, compiled, rewrite
+from scanlab.judging.tried.slips.strides import (
+    downwards,
+    halves,
+    not_copied,
+    places_of_a_level,
+    steps,
+    upwards,
+)
 from scanlab.judging.tried.slips.threads import guards, whose_turn
 
 INDICES = (
@@ -19,20 +27,6 @@ INDICES = (
 )
 SIZES = (("block_size", "section_size"), ("warp_size", "block_size"))
 """Names that stand for each other by mistake."""
-DOWN = re.compile(
-    r"\bfor\s*\(\s*(\w{1,20})\s+(\w{1,40})\s*=\s*([^;]{1,60}?)\s*/\s*2\s*;\s*\2\s*(?:>\s*0|>=\s*1)\s*;\s*\2\s*"
-    r"(?:/=\s*2|>>=\s*1)\s*\)"
-)
-UP = re.compile(
-    r"\bfor\s*\(\s*(\w{1,20})\s+(\w{1,40})\s*=\s*1\s*;\s*\2\s*<\s*([^;]{1,60}?)\s*;\s*\2\s*(?:\*=\s*2|<<=\s*1)\s*\)"
-)
-STEP = re.compile(
-    r"\bfor\s*\([^;]{1,80};[^;]{1,80};\s*(stride|distance|offset|step|gap|span|reach|d|s)"
-    r"(\s*(?:\+\+|--|[+\-*/]=\s*\w{1,20}|<<=\s*\w{1,20}|>>=\s*\w{1,20}))\s*\)"
-)
-HALF = re.compile(
-    r"(?:\b(?:constexpr|const)\s+int\s+\w{1,40}|\bfor\s*\(\s*int\s+\w{1,40})\s*=\s*\w{1,40}(\s*/\s*[24])\s*;"
-)
 COMPARED = re.compile(r"(?<![<>=\-])(?<!\bshift)(?<!<kind)([<>])(=?)(?![<>=])")
 DOUBLING = re.compile(r"\bfor\s*\(.*(?:\*=\s*2|<<=\s*1|=\s*2\s*\*|\*\s*2\s*\))")
 LOOP_OR_IF = re.compile(r"\b(?:for|if|while)\s*\(|\?")
@@ -45,22 +39,6 @@ BEGINS = re.compile(
     r"\bfor\s*\(\s*\w{1,20}\s+(\w{1,40})\s*=\s*([012])\s*;[^;]{1,80};\s*(?:\+\+\s*\1|\1\s*(?:\+\+|\+=\s*1))\s*\)"
 )
 BEGINS_AT = re.compile(r"\bint\s+(\w{1,40})\s*=\s*((?:[^;=+\-]|->){1,60}?)\s*;")
-PLACE = re.compile(
-    r"\bint\s+\w{1,40}\s*=\s*((?=[^;]*\b(?:t|tid|threadIdx\.x)\b)(?=[^;]*\b(?:stride|distance|step|d|s)\b)"
-    r"[^;?<>]*\*[^;?<>]*);"
-)
-STEPS = re.compile(
-    r"(?:^|[;{])\s*(stride|distance|dist|offset|step|gap|span|reach|d|s)"
-    r"(\s*(?:\+\+|--|[+\-*/]=\s*\w{1,20}|<<=\s*\w{1,20}|>>=\s*\w{1,20}|=\s*\1\s*(?:[+\-*/]|<<|>>)\s*\w{1,20}|"
-    r"=\s*\w{1,20}\s*[+*]\s*\1))\s*;"
-)
-"""A statement that makes a stride another."""
-DOUBLES = re.compile(r"=\s*\w+\s*(?:\*\s*2|<<\s*1)$|=\s*2\s*\*|\*=\s*2$|<<=\s*1$|^(\w+)\s*\+?=(?:\s*\1\s*\+)?\s*\1$")
-HALVES = re.compile(r"=\s*\w+\s*(?:/\s*2|>>\s*1)$|/=\s*2$|>>=\s*1$")
-ADDED_ACROSS = re.compile(
-    r"(?P<to>[A-Za-z_]\w{0,40})\[(?P<place>\w{1,40})\]\s*=\s*(?P<other>[A-Za-z_]\w{0,40})\[(?P=place)\s*-\s*\w{1,40}\]\s*\+\s*"
-    r"(?P=other)\[(?P=place)\]\s*;"
-)
 ADDED = compiled(r"(?<![=!<>+\-*/])\b([\w.\[\] ]{1,60}?)\s*=\s*(<OPERAND>)\s*\+\s*(<OPERAND>)\s*;")
 STORES = re.compile(r"\bd_y\s*\[[^;=]{1,60}\]\s*=\s*(s_\w{1,40})\s*\[")
 WRONG = "wrong"
@@ -110,50 +88,6 @@ def _mixed_arguments(program: Program) -> Iterator[Edit]:
                 yield Edit(number, begin, begin + len(was), meant, f"{meant} is meant here, not {was}")
 
 
-def _steps(program: Program) -> Iterator[Edit]:
-    """Find a stride with another step than doubling or halving."""
-    for number, found in program.matches(STEP):
-        was = found[2].replace(" ", "")
-        meant = f"{found[1]} {'/=' if any(sign in was for sign in ('-', '/', '>>')) else '*='} 2"
-        if was not in ("*=2", "/=2", "<<=1", ">>=1"):
-            because = f"the strides are powers of two: the step is {meant}"
-            yield Edit(number, found.start(1), found.end(2), meant, because)
-
-
-def _other_steps(program: Program) -> Iterator[Edit]:
-    """Find a stride that a statement makes neither twice nor half of what it was."""
-    for number, found in program.matches(STEPS):
-        was = f"{found[1]}{found[2]}".replace(" ", "")
-        if not DOUBLES.search(was) and not HALVES.search(was):
-            meant = "/=" if re.search(r"[-/]|>>", was) else "*="
-            because = f"the strides are powers of two: the step is {found[1]} {meant} 2"
-            yield Edit(number, *found.span(2), f" {meant} 2", because)
-
-
-def _halves(program: Program) -> Iterator[Edit]:
-    """Find a number that is off by a factor of two."""
-    for number, found in program.matches(HALF):
-        for meant in (" / 2", "", " / 4"):
-            if meant.replace(" ", "") != found[1].replace(" ", ""):
-                yield Edit(number, *found.span(1), meant, "this is off by a factor of two")
-
-
-def _downwards(program: Program) -> Iterator[Edit]:
-    """Find strides that go down where they should go up."""
-    for number, found in program.matches(DOWN):
-        kind, name, most = found.groups()
-        because = "the strides go from large to small, and elements are added that are no neighbours"
-        yield Edit(number, *found.span(), f"for ({kind} {name} = 1; {name} < {most}; {name} *= 2)", because)
-
-
-def _upwards(program: Program) -> Iterator[Edit]:
-    """Find strides that go up where they should go down."""
-    for number, found in program.matches(UP):
-        kind, name, most = found.groups()
-        meant = f"for ({kind} {name} = {most} / 2; {name} > 0; {name} /= 2)"
-        yield Edit(number, *found.span(), meant, "the strides go from small to large here")
-
-
 def _begins(program: Program) -> Iterator[Edit]:
     """Find a loop that begins one too early or too late: at 2, or where lines take part that may be edited."""
     involved = {number for number, _ in program.involved(above=3)}
@@ -174,29 +108,6 @@ def _begins_at_another(program: Program) -> Iterator[Edit]:
         if is_index and not start.isdigit() and LOOP_OR_IF.search(f"{program.code(number)}{program.code(number + 1)}"):
             because = f"the run begins at {start}, and before its first element nothing is to be added"
             yield Edit(number, *found.span(2), f"{start} + 1", because)
-
-
-def _not_copied(program: Program) -> Iterator[Edit]:
-    """Find a step from one buffer to another in which threads that add nothing do not copy."""
-    for number, found in program.matches(ADDED_ACROSS):
-        to, place, other = found["to"], found["place"], found["other"]
-        copy = f"{to}[{place}] = {other}[{place}];"
-        code, text = program.code(number), program.lines[number - 1]
-        because = f"threads that add nothing have to copy their element to {to}: it is the one that is read next"
-        if to == other:
-            continue
-        if re.match(r"\s*if\b", code) and not re.search(r"\belse\b", f"{code}{program.code(number + 1)}"):
-            meant = f"{text}\n{' ' * program.indent(number)}else {copy}"
-            yield Edit(number, 0, len(text), meant, because, f"put `else {copy}` behind line {number}")
-        elif program.code(number + 1).strip() in ("}", "} else {"):
-            line = number + 1
-            end = next((at for at in range(line + 1, line + 4) if program.code(at).strip() == "}"), line)
-            last = line if program.code(line).strip() == "}" else end
-            rest = "\n".join([f"{' ' * program.indent(line)}}} else {{ {copy} }}"])
-            is_empty = all(not program.code(at).strip() for at in range(line + 1, last))
-            if is_empty:
-                cure = f"write `}} else {{ {copy} }}` as line {line}"
-                yield Edit(line, 0, len(program.lines[line - 1]), rest, because, cure, more=last - line)
 
 
 def _sums(program: Program) -> Iterator[Edit]:
@@ -269,18 +180,6 @@ def _index(program: Program) -> Iterator[Edit]:
                 yield Edit(number, *found.span(1), f"{was} - 1", because)
 
 
-def _places_of_a_level(program: Program) -> Iterator[Edit]:
-    """Find a thread's place in a tree that lacks its `- 1`, or has one too many."""
-    for number, found in program.matches(PLACE):
-        was = found[1].strip()
-        name = found[0].partition("=")[0].split()[-1]
-        if was.endswith("- 1") and program.mistake.id.startswith(WRONG):
-            yield Edit(number, *found.span(1), was[:-3].strip(), f"`{name}` is one place too far left")
-        if not re.search(r"[-+]\s*1$", was):
-            is_sure = re.search(r"\+\s*1\s*\)", was) is not None
-            yield Edit(number, *found.span(1), f"{was} - 1", f"`{name}` is one place too far right", is_sure=is_sure)
-
-
 def _other_array(program: Program) -> Iterator[Edit]:
     """Find a result that is taken from another shared array than that which has it."""
     arrays = sorted(set(re.findall(r"\bs_\w{1,40}", program.whole)))
@@ -327,12 +226,11 @@ RULES = (
     Rule(_one_too_many, r"bounds\.shared"),
     Rule(_begins_at_another, r"bounds|race|wrong", is_sure=True),
     Rule(_times_a_size, "wrong|bounds|uninitialised|race"),
-    Rule(_downwards, WRONG),
+    Rule(downwards, WRONG),
     Rule(_confused_indices, "wrong|race|bounds|uninitialised", is_common=True),
     Rule(_confused_sizes, "wrong|race|bounds|launch|uninitialised"),
-    Rule(_steps, "wrong|endless|race"),
-    Rule(_other_steps, "wrong|endless|race", is_common=True),
-    Rule(_not_copied, "wrong|uninitialised|race", is_sure=True),
+    Rule(steps, "wrong|endless|race", is_common=True),
+    Rule(not_copied, "wrong|uninitialised|race", is_sure=True),
     rewrite(
         r"(\bfor\s*\([^;]{1,80};\s*\w{1,40}\s*<=?\s*\w{1,40})\s*/\s*2(?=\s*;[^;]{1,40}(?:\*=|<<=))",
         r"\1",
@@ -342,14 +240,14 @@ RULES = (
     Rule(_other_array, r"wrong\.(?:not_stored|nothing_added|steps_missing)"),
     Rule(_begins, WRONG, is_common=True),
     Rule(_sums, WRONG),
-    Rule(_places_of_a_level, "wrong|bounds|race|uninitialised", is_common=True),
+    Rule(places_of_a_level, "wrong|bounds|race|uninitialised", is_common=True),
     Rule(_one_off, "wrong|bounds|race", is_common=True),
     Rule(whose_turn, "wrong|race|uninitialised"),
     Rule(_index, WRONG),
-    Rule(_halves, "wrong|race"),
+    Rule(halves, "wrong|race"),
     Rule(_other_array, WRONG),
     Rule(_mixed_arguments, "wrong|race|uninitialised"),
     Rule(swapped_lines, "wrong|uninitialised|deadlock"),
-    Rule(_upwards, WRONG),
+    Rule(upwards, WRONG),
     Rule(guards, WRONG),
 )
