@@ -155,6 +155,15 @@ TEST_CASE("hierarchical scans that lack something are recognised, for rounded fl
                                       y[i] -= all.value(i - i % 1024 - (kind == Kind::exclusive ? 2 : 1));
                                 }),
                ContainsSubstring("only the first 128 elements of a section get the sum"));
+  for (const std::size_t left_out : {std::size_t{1}, std::size_t{8}})
+    CHECK_THAT(diagnosis<float>(3000, whole,
+                                [whole, left_out](const Floats& x, Floats& y) {
+                                  const auto all = reference_of<float>(x, whole);
+                                  for (std::size_t i = 1024; i < y.size(); ++i)
+                                    if (i % 1024 < left_out) y[i] -= all.value(i - i % 1024 - 1);
+                                }),
+               ContainsSubstring(left_out == 1 ? "the first element of a section does not get the sum"
+                                               : "the first 8 elements of a section do not get the sum"));
   CHECK_THAT(diagnosis<float>(1024 * 1025 + 1, whole,
                               [whole](const Floats& x, Floats& y) {
                                 const auto first = reference_of<float>(x, whole).value(1024 * 1024 - 1);

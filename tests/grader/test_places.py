@@ -3,7 +3,7 @@
 import pytest
 
 import made_results
-from scanlab.judging.places import FIRST_WRONG, SINCE_FAULT, Program, _with_given_code, with_places
+from scanlab.judging.places import FIRST_WRONG, REFUSED, SINCE_FAULT, Program, _with_given_code, with_places
 from scanlab.judging.result import Where
 from scanlab.labs.folders import find_lab
 from scanlab.labs.rubric import CountCheck
@@ -201,3 +201,25 @@ def test_what_a_loop_waits_for_is_looked_for_where_it_is_written() -> None:
         "some threads may leave before that, in scan.cu:6",
     ]
     assert list(Program(CHAIN, "scan.cu").waits([6])) == []
+
+
+def test_what_a_launch_and_an_allocation_depend_on_is_found() -> None:
+    lines = [
+        "void f(int n) {",
+        "  int blocks = n / 8;",
+        "  cudaMalloc(&d_a, blocks);",
+        "  k<<<blocks, 32>>>(d_a);",
+        "}",
+    ]
+    one = Program("\n".join(lines), "scan.cu")
+    assert list(one.sets([4])) == ["blocks is set in scan.cu:2"]
+    assert one.allocations() == [3]
+
+
+def test_a_call_that_the_program_reports_is_the_place() -> None:
+    printed = "  scan.cu:95: cudaFree(&d_sums): invalid argument (cudaErrorInvalidValue)"
+    found = REFUSED.fullmatch(printed)
+    assert found
+    assert (found["line"], found["call"]) == ("95", "cudaFree(&d_sums)")
+    for other in ("  95: cudaFree(d): no (cudaErrorX)", "  scan.cu:95: free(d): no (cudaErrorX)", printed + " more"):
+        assert not REFUSED.fullmatch(other)

@@ -254,9 +254,10 @@ std::optional<Diagnosis> recognise_offsets(const Evidence<T>& e) {
   };
   if (first > usual_section && reached != 0 && equals_candidate(e, too_few)) {
     return diagnosis("wrong.block_sums",
-                     "only the first {} elements of a section get the sum of the sections before it: each of its {} "
+                     "only the first {} of a section {} the sum of the sections before it: each of its {} "
                      "elements needs it, from a thread of its own or from a loop",
-                     reached, usual_section);
+                     reached == 1 ? "element" : fmt::format("{} elements", reached), reached == 1 ? "gets" : "get",
+                     usual_section);
   }
   const std::size_t later = (n - 1) / usual_section;  // sections behind the first one
   const std::size_t left_out = e.comparison.wrong % later == 0 ? e.comparison.wrong / later : 0;
