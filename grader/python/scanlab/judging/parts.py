@@ -12,6 +12,8 @@ from scanlab.judging.result import CheckResult, Finding, LabResult
 
 OF_A_CALL = 3000
 """Elements that a call takes as much time as, beside its own."""
+OF_A_MAP = 1.25
+"""An affine map takes as much time as so many floats."""
 ONE_BY_ONE = ("in_order", "reversed", "lockstep")
 """Schedules under which blocks run one after the other, which takes about a quarter of the time."""
 MAY_BE_SWAPPED = frozenset(
@@ -66,7 +68,8 @@ def _work(checks: Iterable[PlannedCheck]) -> float:
             most = check.repeated_up_to if check.repeated_up_to is not None else max(check.sizes)
             calls = sum((check.repeats if n <= most else 1) * (n + OF_A_CALL) for n in check.sizes)
             side_by_side = sum(order not in ONE_BY_ONE for order in check.schedules)
-            work += (side_by_side + len(check.schedules) / 4) * calls
+            of_an_element = OF_A_MAP if check.element == "affine" else 1
+            work += (side_by_side + len(check.schedules) / 4) * calls * of_an_element
     return work
 
 
