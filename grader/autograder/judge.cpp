@@ -141,7 +141,10 @@ void Judge::perform(const CheckPlan& check, CheckResult& result) {
     case CheckPlan::Kind::correctness:
       return check_correctness(plan_, check, device(check), counted_in(check), result);
     case CheckPlan::Kind::count:
-      return check_count(plan_, check, device(check), counted_[check.among], result);
+      check_count(plan_, check, device(check), counted_[check.among], result);
+      if (check.counter == "fences" && !check.among.empty())
+        check_places_of_fences(plan_, check, *std::ranges::find(results_, check.among, &CheckResult::name), result);
+      return;
     case CheckPlan::Kind::timing:
       return check_timing(plan_, check, device(check), result);
   }

@@ -106,6 +106,14 @@ TEST_CASE("a mark becomes a barrier or a fence, and no other does", "[amendment]
   CHECK(differences(amended(Change::barrier, 9)).empty());
 }
 
+TEST_CASE("other marks become barriers besides", "[amendment]") {
+  ptx::Module module = ptx::parse(text);
+  Amended result;
+  result.is_changed = grade::amend(module, {.change = Change::fence, .line = 8, .barriers = {7, 9}});
+  result.code = spellings(module);
+  CHECK(differences(result) == Texts{"pmevent -> bar.sync", "pmevent -> membar.gl"});
+}
+
 TEST_CASE("an update of one place becomes one atomic", "[amendment]") {
   CHECK(differences(amended(Change::atomic, 5)) ==
         Texts{"ld.global.u32 -> pmevent", "add.s32 -> atom.global.add.u32", "st.global.u32 -> add.s32"});

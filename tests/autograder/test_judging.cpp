@@ -348,6 +348,28 @@ TEST_CASE("calls are counted among those of a correctness check", "[judging]") {
   CHECK(found.verdict == Verdict::fail);
 }
 
+TEST_CASE("as many fences as are needed are too few where one is missing", "[judging]") {
+  const Plan plan = make_plan();
+  CheckPlan count = plan.checks[0];
+  count.counter = "fences";
+  CheckResult host, within;
+  within.verdict = Verdict::pass;
+  within.counts = {{"fences", 51}};
+  within.limits = {77, 48, std::nullopt};
+  CheckResult result = within;
+  check_places_of_fences(plan, count, host, result);
+  CHECK(result.verdict == Verdict::pass);
+  host.findings.emplace_back().id = "fence.missing";
+  check_places_of_fences(plan, count, host, result);
+  CHECK(result.verdict == Verdict::fail);
+  CHECK(result.cause->id == "cost.fences");
+  CHECK_THAT(result.cause->rationale, ContainsSubstring("not where it is needed"));
+  CheckResult too_few = within;  // has its own cause
+  too_few.verdict = Verdict::fail;
+  check_places_of_fences(plan, count, host, too_few);
+  CHECK_FALSE(too_few.cause);
+}
+
 TEST_CASE("every way to fail has an id", "[judging]") {
   const std::pair<const char*, const char*> expected[] = {
       {"carries", "wrong.sections"},

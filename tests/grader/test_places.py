@@ -193,6 +193,43 @@ def test_members_that_nothing_sets_are_found() -> None:
     assert list(Program(CHAIN, "scan.cu").without_memory()) == [("d_taken", 2)]
     listed = CHAIN.replace("Chain chain;", "Chain chain{d_a, d_b};")
     assert list(Program(listed, "scan.cu").without_memory()) == []
+    passed = CHAIN.replace("Chain chain;", "k<<<1, 32>>>({d_a, d_b});")
+    assert list(Program(passed, "scan.cu").without_memory()) == []
+
+
+def test_where_the_names_in_an_index_are_set_is_found() -> None:
+    lines = [
+        "__global__ void k(int* d_y) {",
+        "  const int t = threadIdx.x;",
+        "  int to = 1, from = 0;",
+        "  const int last = size - 1;",
+        "  while (from < n) {",
+        "    d_y[to] = d_x[from] + s_a[t] + s_a[last];",
+        "    atomicAdd(d_sums + to, 1);",
+        "    ++to;",
+        "    from += 1;",
+        "  }",
+        "}",
+    ]
+    program = Program("\n".join(lines), "scan.cu")
+    sets = ["to is set in scan.cu:3, scan.cu:8", "from is set in scan.cu:3, scan.cu:9", "last is set in scan.cu:4"]
+    assert list(program.sets_of_indices([6, 6])) == sets
+    assert list(program.sets_of_indices([7])) == sets[:1]
+    marked = Program(
+        "\n".join([*lines[:4], "// >>> your code", *lines[4:9], "// <<< your code", *lines[9:]]), "scan.cu"
+    )
+    assert list(marked.sets_of_indices([7])) == []  # in part by given lines
+
+
+def test_where_a_size_is_set_is_found() -> None:
+    lines = [
+        "void f(int n) {",
+        "  size_t bytes = n * 4;",
+        "  cudaMalloc(&d_a, bytes);",
+        "  cudaMalloc(&d_b, n * 4);",
+        "}",
+    ]
+    assert list(Program("\n".join(lines), "scan.cu").sets_of_sizes([3, 4])) == ["bytes is set in scan.cu:2"]
 
 
 def test_what_a_loop_waits_for_is_looked_for_where_it_is_written() -> None:

@@ -254,6 +254,26 @@ def test_a_shared_variable_of_which_each_thread_needs_its_own() -> None:
     assert not any(line == "Element s_xy[32];" for line in changed(text, Mistake("race.shared", "s_xy[3]")))
 
 
+def test_what_one_thread_sets_and_others_read() -> None:
+    def meant(*lines: str) -> list[str]:
+        text = "\n".join(["__global__ void k() {", *lines, "}"])
+        found = slips(text, Mistake("wrong.other"), MANY, is_plain=True)
+        return [slip.change for slip in found if "not __shared__" in slip.because]
+
+    sets, read = ("  if (t == 0) {", "    before = f();", "  }"), "  if (t > 0) g(before);"
+    assert meant("  Element before;", *sets, "  __syncthreads();", read) == [
+        "write line 2 as `__shared__ Element before;`"
+    ]
+    assert meant("  Element before;", *sets, read, "  __syncthreads();") == []
+    assert meant("  Element before;", "  before = x;", *sets, "  __syncthreads();", read) == []
+    assert meant("  Element before = x;", *sets, "  __syncthreads();", read) == []
+    rows = ("  sums[warp] = x;", "  __syncthreads();", "  y = sums[warp - 1];")
+    assert meant("  int sums[warps];", *rows) == ["write line 2 as `__shared__ int sums[warps];`"]
+    own = ("  for (int r = 0; r < 8; ++r) sums[r] = x;", *rows[1:2], "  y = sums[7];")
+    assert meant("  int sums[warps];", *own) == []
+    assert meant("  int s_sums[warps];", *own) == ["write line 2 as `__shared__ int s_sums[warps];`"]
+
+
 def test_a_value_that_is_read_once() -> None:
     text = "void f() {\n  int ready = atomicAdd(flag, 0);\n  while (!ready) {\n  }\n}"
     assert "while (!(atomicAdd(flag, 0))) {" in changed(text, Mistake("endless"))
@@ -376,6 +396,40 @@ IN_SEVERAL_LINES = [
      "CHECK(cudaMemset(d_sums, 0, 8));", Mistake("cuda.error")),
     (["void f() {", "  CHECK(cudaFree(&d_sums));", "}"],
      "CHECK(cudaFree(d_sums));", Mistake("cuda.error")),
+    ([*KERNEL, "  while (from < n) {", "    d_y[to] = sum;", "    ++to;", "  }", "}"],
+     "while (to < n) {", Mistake("bounds.global", "", frozenset({3}))),
+    ([*KERNEL, "  if (from < size) {", "    s_a[to] = s_a[from] + s_a[to];", "  }", "}"],
+     "if (to < size) {", Mistake("bounds.shared", "", frozenset({3}))),
+    ([*KERNEL, "  int t = threadIdx.x;", "  int i = blockIdx.x * 8 + t;", "  bool has = i - stride >= 0;", "}"],
+     "bool has = t - stride >= 0;", Mistake("bounds.shared")),
+    ([*KERNEL, "  int t = threadIdx.x;", "  int first = blockIdx.x * 8;", "  bool has = first + t != 0;", "}"],
+     "bool has = t != 0;", Mistake("bounds.shared")),
+    ([*KERNEL, "  while (width < n) {", "    int left = right - 1;", "    width *= 2;", "  }", "}"],
+     "int left = right - width / 2;", Mistake("wrong.other")),
+    ([*KERNEL, "  for (int d = 1; d < n; d <<= 1) {", "    s_a[t] = s_a[t - 1] + s_a[t];", "  }", "}"],
+     "s_a[t] = s_a[t - d] + s_a[t];", Mistake("wrong.other")),
+    ([*KERNEL, "  int target = blockIdx.x + t;", "}"],
+     "int target = blockIdx.x + t + 1;", Mistake("wrong.block_sums")),
+    (["constexpr int section_size = 8;", *KERNEL, "  int i = blockIdx.x * 4 + t;", "  int section = blockIdx.x;", "}"],
+     "int section = i / section_size;", Mistake("wrong.other")),
+    ([*KERNEL, "  target += gridDim.x;", "}"],
+     "target += blockDim.x;", Mistake("wrong.other")),
+    ([*KERNEL, "  unsigned before = votes & ((2u << lane) - 1);", "}"],
+     "unsigned before = votes & ((1u << lane) - 1);", Mistake("wrong.other")),
+    ([*KERNEL, "  int s_section = 0;", "  bool is_last = blockIdx.x + 1 == gridDim.x;", "}"],
+     "bool is_last = s_section + 1 == gridDim.x;", Mistake("wrong.order")),
+    ([*KERNEL, "  for (int d = 1; d < n; d *= 2) {", "    if (t < d) s_to[t] = mine;",
+      "    else s_to[t] = s_from[t - d] + s_from[t];", "  }", "}"],
+     "if (t < d) s_to[t] = s_from[t];", Mistake("wrong.other")),
+    ([*KERNEL, "  int so_far = 0;", "  for (int r = 0; r < rows; r++) {", "    rank[r] = so_far + f(r);",
+      "    so_far = g(r);", "  }", "}"],
+     "so_far = so_far + g(r);", Mistake("wrong.other")),
+    ([*KERNEL, "  for (int p = begin + 1; p != end; p++) {", "    sum = sum + s_a[p];", "  }", "}"],
+     "for (int p = begin; p != end; p++) {", Mistake("wrong.other", "", frozenset({3}))),
+    (["void f() {", "  const int blocks = left / threads;", "  k<<<blocks, threads>>>(d_y, n);", "}"],
+     "const int blocks = (left + threads - 1) / threads;", Mistake("launch.failed")),
+    (["void f() {", "  size_t int_bytes = sections * sizeof(int);", "}"],
+     "size_t int_bytes = (sections + 1) * sizeof(int);", Mistake("bounds.global")),
 ]  # fmt: skip
 
 
@@ -413,6 +467,8 @@ def test_what_stands_in_several_lines_is_found(lines: list[str], meant: str, mis
             "}",
         ],
         [*KERNEL, "  if (t >= d) s_a[t] = s_a[t - d] + s_a[t];", "}"],
+        [*KERNEL, "  while (to < n) {", "    d_y[to] = d_x[to];", "  }", "}"],
+        ["void f() {", "  const int half = left / threads;", "  k<<<blocks, threads>>>(d_y, n);", "}"],
     ],
 )
 def test_what_is_as_it_should_be_is_left_alone(lines: list[str]) -> None:

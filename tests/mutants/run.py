@@ -4,7 +4,7 @@
 
 `FOLDER` is a lab's name (the files are graded as that lab), `correct` (each file names its lab) or `slower` (each
 file's name begins with it). On a GPU all are graded but those whose mistake is counted on the virtual one only. With
---sample, what the kit's own tests run: one wrong program of each finding, every fourth right one. README.md has the
+--sample, what the kit's own tests run: one wrong program of each finding, every sixth right one. README.md has the
 grammar.
 Exit 0 when every expectation is met, 1 when one is not, 77 when there is no GPU to grade on.
 """

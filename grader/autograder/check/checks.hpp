@@ -27,6 +27,10 @@ using CountedCalls = std::map<PlannedCall, Counted>;
 void check_count(const Plan& plan, const CheckPlan& check, Device& device, const CountedCalls& counted,
                  CheckResult& result);
 
+/// Of a count of fences that is within its limits: fails it where one of the calls in which it was counted, those of
+/// `host`, lacks a fence all the same, so that another stands where it orders nothing.
+void check_places_of_fences(const Plan& plan, const CheckPlan& check, const CheckResult& host, CheckResult& result);
+
 /// A correctness check: every size, under every schedule, several times, against the oracle; up to the first failure.
 /// Sets the result's verdict, cause and output hash; points are the caller's. Counts the calls that `counted` has,
 /// among all others, and puts there what it has counted. Throws KitFault.

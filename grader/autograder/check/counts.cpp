@@ -116,4 +116,18 @@ void check_count(const Plan& plan, const CheckPlan& check, Device& device, const
   }
 }
 
+void check_places_of_fences(const Plan& plan, const CheckPlan& check, const CheckResult& host, CheckResult& result) {
+  const auto lacking = std::ranges::find(host.findings, "fence.missing", &vgpu::Finding::id);
+  if (result.verdict != Verdict::pass || lacking == host.findings.end()) return;
+  const auto count = std::ranges::find(*result.counts, check.counter, &std::pair<std::string, double>::first);
+  result.verdict = Verdict::fail;
+  result.cause =
+      Cause{.id = "cost." + check.counter,
+            .headline = fmt::format("{} of {}, n = {}", check.counter, entry_name(check.entry), result.limits->n),
+            .rationale = "there are as many fences as are needed, and one of them is not where it is needed",
+            .expected = "a fence between value and flag on both sides",
+            .actual = fmt::format("{} = {}", check.counter, number(count->second)),
+            .next = again_command(plan, result.limits->n)};
+}
+
 }  // namespace scanlab::grade

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <set>
 #include <string>
@@ -22,6 +23,8 @@ using vgpu::Finding;
 
 constexpr std::size_t most_tried = 24, most_moved = 8;
 constexpr unsigned most_drawn = 8;
+/// Barriers that a program may lack beside one.
+constexpr unsigned most_missing = 3;
 
 bool is_unwritten(const std::string& id) {
   return id.starts_with("uninitialised.");
@@ -236,7 +239,8 @@ void Cures::by_amendments(TrialResult& tried, const Case& which) {
   Finding& mistake = tried.findings.front();
   // Two threads at one place: what orders them hides it, and the result is as wrong as before.
   if (mistake.id == "race.global" && mistake.kind == "write-after-write") return;
-  static constexpr const char* shows[] = {"", "it is gone then, others like it are left", "it is gone then",
+  static constexpr const char* shows[] = {"", "it is gone then, others like it are left",
+                                          "it is gone then, something else is left", "it is gone then",
                                           "the results are right then"};
   Effect best = Effect::none;
   for (const Cure& cure : cures_of(mistake, plan_)) {
@@ -244,11 +248,11 @@ void Cures::by_amendments(TrialResult& tried, const Case& which) {
     const auto [effect, is_wrong] = outcome_of(how, tried, which);
     // What makes accesses strong removes any race, whether or not the values are those that were meant.
     const bool hides = cure.amendment.change == Change::atomic || cure.amendment.change == Change::strong;
+    if (effect <= best || (hides && effect != Effect::all_right)) continue;
     // With others left and a wrong result, what is gone may have been what follows from another mistake.
-    const bool is_doubtful = hides ? effect != Effect::all_right : effect == Effect::gone && is_wrong;
-    if (effect <= best || is_doubtful) continue;
+    if (effect == Effect::gone && is_wrong && !is_one_of_several(cure.amendment, which)) continue;
     best = effect;
-    const char* const result = is_wrong ? ", but the result is wrong all the same" : "";
+    const char* const result = is_wrong && effect == Effect::all_gone ? ", but the result is wrong all the same" : "";
     mistake.cure = fmt::format("{} (tried: {}{})", cure.text, shows[static_cast<std::size_t>(effect)], result);
     if (effect == Effect::all_right) return;
   }
@@ -271,6 +275,28 @@ bool Cures::is_right_under_all_schedules(const Device::Trying& how, const Case& 
     }
     return true;
   });
+}
+
+bool Cures::is_one_of_several(const Amendment& amendment, const Case& which) {
+  Amendment several = amendment;
+  for (unsigned more = 0; more < most_missing; ++more) {
+    const TrialResult left = run_with({.amendment = several}, which);
+    if (left.is_right) return true;
+    if (left.findings.empty() || left.findings.front().id != "race.shared") return false;
+    const std::vector<Cure> cures = cures_of(left.findings.front(), plan_);
+    const auto next = std::ranges::find_if(cures, [&](const Cure& cure) {
+      if (cure.amendment.change != Change::barrier) return false;
+      Amendment tried = several;
+      tried.barriers.push_back(cure.amendment.line);
+      const TrialResult amended = run_with({.amendment = tried}, which);
+      return std::ranges::none_of(amended.findings, [&](const Finding& finding) {
+        return reads_the_same(finding, left.findings.front()) || finding.id != "race.shared";
+      });
+    });
+    if (next == cures.end()) return false;
+    several.barriers.push_back(next->amendment.line);
+  }
+  return run_with({.amendment = several}, which).is_right;
 }
 
 std::vector<Finding> Cures::needless_barriers() {
@@ -298,15 +324,21 @@ std::vector<Finding> Cures::needless_barriers() {
 Cures::Outcome Cures::outcome_of(const Device::Trying& how, const TrialResult& tried, const Case& which) {
   const Finding& mistake = tried.findings.front();
   Outcome outcome{Effect::all_right};
-  for (const Case& one : {which, with_many_elements(which)}) {
+  const std::array tries = {which, with_many_elements(which)};
+  for (const Case& one : tries) {
     const TrialResult amended = run_with(how, one);
     if (amended.failure && !amended.is_wrong_output && amended.findings.empty()) return {};
-    outcome.is_wrong |= amended.is_wrong_output;
+    outcome.is_wrong |= !amended.is_right;
     if (!is_cured(amended)) outcome.effect = std::min(outcome.effect, Effect::all_gone);
     for (const Finding& finding : amended.findings) {
       if (finding.weight != Finding::Weight::mistake || finding.id.starts_with("wrong.")) continue;
       const auto has_its_id = [&](const Finding& known) { return known.id == finding.id; };
-      if (reads_the_same(finding, mistake) || std::ranges::none_of(tried.findings, has_its_id)) return {};
+      if (reads_the_same(finding, mistake)) return {};
+      if (std::ranges::none_of(tried.findings, has_its_id)) {
+        if (&one == &tries.front() || std::ranges::none_of(run_with({}, one).findings, has_its_id)) return {};
+        outcome.effect = std::min(outcome.effect, Effect::another);
+        continue;
+      }
       if (finding.id == mistake.id && finding.variable == mistake.variable) outcome.effect = Effect::gone;
     }
   }

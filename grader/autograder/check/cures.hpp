@@ -44,6 +44,7 @@ class Cures : CheckOnDevice {
   enum class Effect {
     none,       ///< the mistake is still there, or another one has come
     gone,       ///< it is gone, and others like it are left
+    another,    ///< and what is left is another mistake, which many elements show without it as well
     all_gone,   ///< as are all of its kind that are about the same variable
     all_right,  ///< and so is everything else, under each schedule
   };
@@ -54,6 +55,8 @@ class Cures : CheckOnDevice {
   /// What a change does to the first mistake of a call with few elements, and with many.
   Outcome outcome_of(const Device::Trying& how, const TrialResult& tried, const Case& which);
   bool is_right_under_all_schedules(const Device::Trying& how, const Case& which, const vgpu::Finding& mistake);
+  /// Does an amendment after which others like a race are left make all right together with a few barriers more?
+  bool is_one_of_several(const Amendment& amendment, const Case& which);
   TrialResult run_with(const Device::Trying& how, const Case& which);
   Case with_many_elements(Case which) const;
 

@@ -171,10 +171,11 @@ bool amend(ptx::Function& function, const std::vector<bool>& within, Change chan
 bool fill_in_marks(ptx::Function& function, const Amendment& amendment) {
   bool is_changed = false;
   for (Instruction& instruction : function.instructions) {
-    if (instruction.opcode != "pmevent" || instruction.operands.empty() ||
-        instruction.operands.front().bits != amendment.line)
-      continue;
-    fill_in(instruction, amendment.change);
+    if (instruction.opcode != "pmevent" || instruction.operands.empty()) continue;
+    const std::uint64_t mark = instruction.operands.front().bits;
+    const bool is_besides = std::ranges::find(amendment.barriers, mark) != amendment.barriers.end();
+    if (mark != amendment.line && !is_besides) continue;
+    fill_in(instruction, mark == amendment.line ? amendment.change : Change::barrier);
     is_changed = true;
   }
   return is_changed;

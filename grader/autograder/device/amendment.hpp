@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "vgpu/ptx/module.hpp"
 
@@ -17,9 +18,10 @@ struct Amendment {
     atomic,           ///< what the line reads, changes by one operation and writes is changed by one atomic
   };
   Change change = Change::barrier;
-  unsigned line = 0;      ///< or the mark's number: a mark is `pmevent NUMBER`, which does nothing
-  std::string file = {};  ///< of the line, as the code names it; empty: the .cu file
-  unsigned without = 0;   ///< and no __syncthreads() in this line, which is moved to the mark; 0: none is
+  unsigned line = 0;                    ///< or the mark's number: a mark is `pmevent NUMBER`, which does nothing
+  std::string file = {};                ///< of the line, as the code names it; empty: the .cu file
+  unsigned without = 0;                 ///< and no __syncthreads() in this line, which is moved to the mark; 0: none is
+  std::vector<unsigned> barriers = {};  ///< marks at which there is a __syncthreads() besides
 };
 
 /// Makes the change wherever the line's code is, or the mark: it may be unrolled, or inlined several times. What a line

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -228,13 +229,13 @@ def _grade_one(
         if options.remarks and are_results_right(plan, known.checks):
             needless.append(needless_barrier(plan, text, run_judge))
 
-    result = judge_in_parts(plan, run_judge, most, say_first, try_barriers, early)
-    given = given_lines(submission.lab)
+    result = judged = judge_in_parts(plan, run_judge, most, say_first, try_barriers, early)
+    slip = partial(with_slip, judged=judged, given=given_lines(submission.lab), is_sandboxed=options.is_sandboxed)
     if options.remarks:
-        result = with_slip(result, plan, text, judge, given=given, is_plain=True, is_sandboxed=options.is_sandboxed)
+        result = slip(result, plan, text, judge, is_plain=True)
     result = with_cure(result, plan, text, judge, is_sandboxed=options.is_sandboxed)
     if options.remarks:
-        result = with_slip(result, plan, text, judge, given=given, is_plain=False, is_sandboxed=options.is_sandboxed)
+        result = slip(result, plan, text, judge, is_plain=False)
     if are_results_right(plan, result.checks):
         for barrier in filter(None, needless):
             result = result.with_finding(result.checks[0], barrier)

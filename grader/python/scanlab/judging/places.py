@@ -28,6 +28,11 @@ ABOUT_LOOPS = (
     "wrong.first_twice",
     "wrong.direction",
 )
+INDEX = re.compile(r"\[([^\[\]]{1,60})\]|\(\s*\w{1,60}\s*\+\s*(\w{1,40})\s*,")
+NAME = re.compile(r"\b[A-Za-z_]\w*\b")
+PLACE_IN_BLOCK = re.compile(r"=\s*(?:threadIdx\.x|blockIdx\.x)\s*[;,]")
+WITHOUT_INDICES = ("wrong.operand_order", "wrong.identity", "wrong.unwritten", "wrong.uninitialised")
+"""Wrong outputs of which no index is the cause."""
 MOST_ALLOCATIONS = 64
 """More are not looked at."""
 PRINTED = "the program printed:"
@@ -175,7 +180,7 @@ class Program:
     def without_memory(self) -> Iterator[tuple[str, int]]:
         """Yield members of structures that are pointers of the device and that nothing sets, each with its line."""
         whole = "\n".join(self.lines)
-        is_listed = re.search(r"\w\s*(?:=\s*)?\{[^{};]*\bd_\w+[^{};]*\}", whole)  # Chain{d_flags, d_sums}
+        is_listed = re.search(r"[\w(,=]\s*\{[^{};]*\bd_\w+[^{};]*\}", whole)  # Chain{d_flags, d_sums}, k<<<…>>>({d_x})
         for number, line in enumerate(self.lines, 1):
             member = MEMBER.match(line)
             if member and not is_listed:
@@ -199,6 +204,22 @@ class Program:
         """Return the lines that launch a kernel, or any."""
         return [number for number, line in enumerate(self.lines, 1) if "<<<" in line and kernel in line]
 
+    def sets_of_indices(self, numbers: Iterable[int]) -> Iterator[str]:
+        """Yield, of the names in the indices of these lines, where the learner sets them, in lines of their own."""
+        for number in dict.fromkeys(numbers):
+            function = next((one for one in self.functions if one.first <= number <= one.last), None)
+            names = [
+                name for index in INDEX.findall(self.lines[number - 1]) for name in NAME.findall(index[0] or index[1])
+            ]
+            for name in dict.fromkeys(names) if function and function.is_device else ():
+                is_set = re.compile(
+                    rf"(?<![\w.>]){name}\s*(?:[-+*/]|<<|>>)?=(?!=)|(?:\+\+|--)\s*{name}\b|\b{name}\s*(?:\+\+|--)"
+                )
+                lines = [at for at in range(function.first, function.last + 1) if is_set.search(self.lines[at - 1])]
+                is_plain = all(PLACE_IN_BLOCK.search(self.lines[at - 1]) for at in lines)
+                if lines and not is_plain and number not in lines and self.own.issuperset(lines):
+                    yield f"{name} is set in {self.text(lines)}"
+
     def sets(self, launches: Sequence[int]) -> Iterator[str]:
         """Yield, of the numbers of blocks and threads of these launches that have names, where they are set."""
         for number in launches:
@@ -207,6 +228,14 @@ class Program:
                 lines = [at for at, line in self._of(is_device=False) if re.search(rf"\b{name}\s*=(?!=)", line)]
                 if lines and lines[0] < number:
                     yield f"{name} is set in {self.text(lines)}"
+
+    def sets_of_sizes(self, allocations: Sequence[int]) -> Iterator[str]:
+        """Yield, of the names of sizes in these calls of cudaMalloc, where they are set."""
+        for number in allocations:
+            size = re.search(r"cudaMalloc\w*\s*\([^;]*,\s*([A-Za-z_]\w{0,40})\s*\)", self.lines[number - 1])
+            is_set = re.compile(rf"\b{size[1]}\s*=(?!=)") if size else None
+            if is_set and (lines := [at for at, line in enumerate(self.lines, 1) if is_set.search(line)]):
+                yield f"{size[1] if size else ''} is set in {self.text(lines)}"
 
     def allocations(self) -> list[int]:
         """Return the lines that allocate memory of the device."""
@@ -434,6 +463,19 @@ def _cause_in_source(cause: Cause, program: Program, unset: Sequence[tuple[int, 
     return None
 
 
+def _lines_of(cause: Cause, finding: Finding | None, program: Program) -> Iterator[int]:
+    """Yield the lines of a file in which a mistake was seen, and of the addition that first went wrong."""
+    name = Path(program.name).name
+    for part in finding.parts if finding else ():
+        if Path(part.file).name == name and 0 < part.line <= len(program.lines):
+            yield part.line
+    if cause.where and Path(cause.where.file).name == name and 0 < cause.where.line <= len(program.lines):
+        yield cause.where.line
+    for text in cause.details:
+        if FIRST_WRONG in text and (place := re.search(r":(\d{1,7}) is the addition", text)):
+            yield min(int(place[1]), len(program.lines))
+
+
 def _facts(cause: Cause, program: Program, finding: Finding | None) -> Iterator[str]:
     """Return sentences that name places, a line each."""
     kernel, variable = (finding.kernel, finding.variable) if finding else ("", "")
@@ -463,6 +505,9 @@ def _facts(cause: Cause, program: Program, finding: Finding | None) -> Iterator[
         yield from program.sets(launches)
     if finding and COUNTS_BYTES in finding.advice and (lines := program.allocations()):
         yield f"allocated in {program.text(lines)}"
+        yield from program.sets_of_sizes(lines)
+    if cause.id.startswith(("bounds.", "wrong.")) and cause.id not in (*WITHOUT_INDICES, *ABOUT_LOOPS):
+        yield from islice(program.sets_of_indices(_lines_of(cause, finding, program)), SHOWN)
     seen = [part.line for part in finding.parts] if finding and cause.id == "barrier.divergent" else []
     for line in seen:
         if leaves := program.leaves([line]):

@@ -47,16 +47,17 @@ def with_slip(
     text: str,
     run_judge: Judge,
     *,
+    judged: LabResult,
     given: frozenset[str] = frozenset(),
     is_plain: bool,
     is_sandboxed: bool,
 ) -> LabResult:
     """Return a result in which the first check that failed says which slip is the cause, if an edit makes it pass.
 
-    `plan` is what was graded, `text` the learner's file; `run_judge` runs the judge on a plan; `given` are
-    the lines of the lab's file outside of its regions. `is_plain`: of slips
-    that are hardly ever meant as they stand, which come before the cures of races; else of the others, where none of
-    those makes all right.
+    `plan` is what was graded, `text` the learner's file; `run_judge` runs the judge on a plan; `judged` is what it has
+    found, before anything was tried; `given` are the lines of the lab's file outside of its regions. `is_plain`: of
+    slips that are hardly ever meant as they stand, which come before the cures of races; else of the others, where none
+    of those makes all right.
     """
     check = next(iter(result.failed_checks), None)
     planned = next((one for one in plan.checks if check and one.name == check.name), None)
@@ -81,7 +82,8 @@ def with_slip(
     better: Slip | None = None
     furthest: tuple[int, Slip] | None = None
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        edits = list(slips(text, _mistake(check, plan.source), MOST, given=given, is_plain=is_plain))
+        seen = next((one for one in judged.checks if one.name == check.name), check)
+        edits = list(slips(text, _mistake(seen, plan.source), MOST, given=given, is_plain=is_plain))
         if edits and not again:  # the call fails after others only: do those that are made here let it fail?
             edits.insert(0, Slip(0, "", "", text, is_of_device=False))
         for slip, tried in zip(edits, pool.map(outcome, edits), strict=True):

@@ -7,12 +7,12 @@ was tried that helps.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from scanlab.judging.tried.slips import algorithm, blocks, cuda, language, memory, order, threads
+from scanlab.judging.tried.slips import algorithm, blocks, cuda, indices, language, memory, order, threads
 from scanlab.judging.tried.slips.program import Mistake, Program, Slip
 
 PLAIN = (*memory.RULES, *language.RULES, *cuda.RULES, *threads.PLAIN)
 """What is hardly ever meant as it stands, and so is looked for in given code as well, before the rest."""
-OTHERS = (*order.RULES, *threads.RULES, *blocks.RULES, *algorithm.RULES)
+OTHERS = (*order.RULES, *threads.RULES, *blocks.RULES, *indices.RULES, *algorithm.RULES)
 
 
 def slips(

@@ -7,6 +7,7 @@ from scanlab.judging.tried.slips.cuda import CALL
 from scanlab.judging.tried.slips.order import swapped_lines
 from scanlab.judging.tried.slips.program import Edit, Program, Rule, arguments, compiled, rewrite
 from scanlab.judging.tried.slips.strides import (
+    copied_too_early,
     downwards,
     halves,
     not_copied,
@@ -41,6 +42,8 @@ BEGINS = re.compile(
 BEGINS_AT = re.compile(r"\bint\s+(\w{1,40})\s*=\s*((?:[^;=+\-]|->){1,60}?)\s*;")
 ADDED = compiled(r"(?<![=!<>+\-*/])\b([\w.\[\] ]{1,60}?)\s*=\s*(<OPERAND>)\s*\+\s*(<OPERAND>)\s*;")
 STORES = re.compile(r"\bd_y\s*\[[^;=]{1,60}\]\s*=\s*(s_\w{1,40})\s*\[")
+KEPT_ALONE = re.compile(r"^\s*([A-Za-z_]\w{0,40})\s*=\s*([^;=?]{1,80});")
+BEGINS_BEHIND = re.compile(r"\bfor\s*\(\s*int\s+\w{1,40}\s*=\s*(\w{1,40})(\s*\+\s*1)\s*;")
 WRONG = "wrong"
 
 
@@ -62,7 +65,7 @@ def _confused_indices(program: Program) -> Iterator[Edit]:
                 if re.search(rf"(?<![\w.]){re.escape(meant)}\b", program.around(number)):
                     yield Edit(number, *found.span(), meant, f"the index is {was} here, and {meant} is meant")
     if "s_section" in program.whole:
-        for number, found in program.matches(re.compile(r"\bblockIdx\.x(?=\s*==|\s*!=|\s*\])")):
+        for number, found in program.matches(re.compile(r"\bblockIdx\.x(?=\s*(?:\+\s*1\s*)?[!=]=|\s*\])")):
             because = "blocks take their sections in the order in which they start: the section is s_section"
             yield Edit(number, *found.span(), "s_section", because)
 
@@ -96,6 +99,9 @@ def _begins(program: Program) -> Iterator[Edit]:
             meant = "0" if loop[2] == "1" else "1"
             because = f"the loop begins one too {'early' if loop[2] == '0' else 'late'}"
             yield Edit(number, *loop.span(2), meant, because)
+    for number, loop in program.matches(BEGINS_BEHIND):
+        if number in involved:
+            yield Edit(number, *loop.span(2), "", f"the loop begins one too late: {loop[1]} is the first")
 
 
 def _begins_at_another(program: Program) -> Iterator[Edit]:
@@ -108,6 +114,21 @@ def _begins_at_another(program: Program) -> Iterator[Edit]:
         if is_index and not start.isdigit() and LOOP_OR_IF.search(f"{program.code(number)}{program.code(number + 1)}"):
             because = f"the run begins at {start}, and before its first element nothing is to be added"
             yield Edit(number, *found.span(2), f"{start} + 1", because)
+
+
+def _not_summed_up(program: Program) -> Iterator[Edit]:
+    """Find a sum over a loop's turns of which the last turn alone is kept."""
+    for number, found in program.matches(KEPT_ALONE):
+        name, value = found.groups()
+        for line in program.around_line(number):
+            lines = range(line, min(line + 16, len(program.lines)))
+            body = "\n".join(program.code(one) for one in lines if one != number)
+            begins = rf"\b{name}\s*(?:=\s*(?:0|identity\(\))|\{{\s*\}})\s*[;,]"
+            before = "\n".join(program.code(one) for one in program.function(number) if one < line)
+            is_loop = re.search(r"\b(?:for|while)\s*\(", program.code(line)) is not None
+            if is_loop and re.search(begins, before) and re.search(rf"\b{name}\s*\+", body):
+                because = f"{name} is to be the sum of all turns, and this keeps that of the last turn alone"
+                yield Edit(number, *found.span(2), f"{name} + {value}", because)
 
 
 def _sums(program: Program) -> Iterator[Edit]:
@@ -231,6 +252,8 @@ RULES = (
     Rule(_confused_sizes, "wrong|race|bounds|launch|uninitialised"),
     Rule(steps, "wrong|endless|race", is_common=True),
     Rule(not_copied, "wrong|uninitialised|race", is_sure=True),
+    Rule(copied_too_early, WRONG, is_common=True),
+    Rule(_not_summed_up, "wrong|bounds|race", is_common=True),
     rewrite(
         r"(\bfor\s*\([^;]{1,80};\s*\w{1,40}\s*<=?\s*\w{1,40})\s*/\s*2(?=\s*;[^;]{1,40}(?:\*=|<<=))",
         r"\1",

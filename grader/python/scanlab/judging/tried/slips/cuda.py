@@ -17,6 +17,7 @@ THREADS = re.compile(r"\b(?:block_size|section_size|threads\w*|blockDim|THREADS|
 SIZED = compiled(r"\b(cuda(?:Memcpy|Memset|Malloc)(?:Async)?)\s*\(((?:[^(){};]|<GROUP>){1,160}+)\)")
 SIZE_OF_POINTER = re.compile(r"sizeof\s*\(\s*(?:[\w.\->]{1,40}|Element\s*\*)\s*\)")
 COPIES = ("cudaMemcpyHostToDevice", "cudaMemcpyDeviceToHost", "cudaMemcpyDeviceToDevice")
+QUOTIENT = re.compile(r"\bint\s+(\w{1,40})\s*=\s*(\w{1,40})\s*/\s*(\w{1,40}(?:\.x)?)\s*;")
 SHARED = re.compile(r"__shared__\s+(?!.*\[)([^;]{1,120});")
 ROWS = re.compile(r"\b(\w{1,60})(\[[^\[\]]{1,60}\])(\[[^\[\]]{1,60}\])\s*(?=[;,])")
 MASK = re.compile(
@@ -129,6 +130,15 @@ def _elements_for_bytes(program: Program) -> Iterator[Edit]:
             yield Edit(number, begin, begin + len(size), meant, f"{found[1]} counts in bytes, {size} in elements")
 
 
+def _blocks_rounded_down(program: Program) -> Iterator[Edit]:
+    """Find a number of blocks that is none for few elements."""
+    blocks = {arguments(found[1])[0][1] for _, found in program.matches(LAUNCH)}
+    for number, found in program.matches(QUOTIENT):
+        if found[1] in blocks:
+            because = f"{found[2]} / {found[3]} is rounded down, and what is left over has no block"
+            yield Edit(number, found.start(2), found.end(3), f"({found[2]} + {found[3]} - 1) / {found[3]}", because)
+
+
 def _copies(program: Program) -> Iterator[Edit]:
     """Find a copy that goes the wrong way: in its arguments, or in what it says."""
     for number, found in program.matches(SIZED):
@@ -206,6 +216,7 @@ RULES = (
     Rule(_bytes_without_sizeof, is_sure=True),
     Rule(_swapped_arguments, is_sure=True),
     Rule(_no_blocks, "launch", is_sure=True),
+    Rule(_blocks_rounded_down, "launch", is_sure=True),
     Rule(_size_of_pointer, is_sure=True),
     rewrite(
         r"\bcuda(?:Free|Memset)(?:Async)?\s*\(\s*(&)\s*\w",
@@ -237,12 +248,6 @@ RULES = (
     ),
     Rule(_copies, "cuda|wrong|uninitialised|host|launch|input"),
     Rule(_one_for_all, r"race\.shared"),
-    rewrite(
-        r"^(\s*)(?=(?:Element|int)\s+(s_\w{1,40})\s*\[)",
-        r"\1__shared__ ",
-        r"\2 is not __shared__: each thread has an array of its own",
-        r"wrong|bounds\.local|uninitialised",
-    ),
     Rule(_rows),
     Rule(_pointers),
     rewrite(

@@ -9,6 +9,14 @@ from scanlab.judging.tried.slips.program import Edit, Program, Rule, arguments, 
 DYNAMIC = re.compile(r"\bextern\s+__shared__\s+([^;=\[]{1,80})\[\s*\]")
 BYTES = ("char", "byte", "uint8_t")
 """Types of memory in which elements are put."""
+OF_A_THREAD = compiled(
+    r"^(\s+)(?:unsigned\s+)?(?:Element|int|float|bool)\s+(\w{1,40})\s*((?:\[[^\[\]]{1,60}\]){0,3})\s*;"
+)
+"""A variable or an array that a line declares without a value."""
+SIZE_IN_BYTES = re.compile(
+    r"(?:cudaMalloc\w*\s*\([^;]{1,80},|\b\w*[bB]ytes\w*\s*=)\s*(\w{1,40})\s*\*\s*sizeof\s*\(\s*(?!Element)[\w*]{1,20}\s*\)"
+)
+FOR_ONE = re.compile(r"\bif\s*\(.*==")
 ATTRIBUTES = re.compile(r"\b__launch_bounds__\s*\([^()]{0,60}\)")
 KERNEL = re.compile(r"[^(){};]{1,100}?\b(\w{1,60})\s*\(")
 POINTER = re.compile(
@@ -166,8 +174,52 @@ def _too_few(program: Program) -> Iterator[Edit]:
                 yield Edit(number, *found.span(1), meant, because, is_sure=is_part)
 
 
+def _one_more(program: Program) -> Iterator[Edit]:
+    """Find memory of the device that lacks one place, as that of a counter beside the flags."""
+    for number, found in program.matches(SIZE_IN_BYTES):
+        if re.search(r"cudaMalloc|[bB]ytes", found[0]):
+            because = "one place more is used than is allocated here"
+            yield Edit(number, *found.span(1), f"({found[1]} + 1)", because)
+
+
+def _not_shared(program: Program) -> Iterator[Edit]:
+    """Find what each thread has of its own where one of them sets it, before a barrier, and others read it."""
+    for number, found in program.matches(OF_A_THREAD):
+        name, sizes = found[2], found[3]
+        if not program.is_of_device(number) or not (sizes or _is_set_by_one(program, number, name)):
+            continue
+        if sizes and not name.startswith("s_") and not _is_of_threads(program, number, name):
+            continue
+        because = f"{name} is not __shared__: each thread has {'an array' if sizes else 'a variable'} of its own"
+        yield Edit(number, found.end(1), found.end(1), "__shared__ ", because)
+
+
+def _is_set_by_one(program: Program, number: int, name: str) -> bool:
+    """Return whether one thread alone sets a variable that a line declares, and it is read after a barrier."""
+    later = [line for line in program.function(number) if line > number]
+    is_set = re.compile(rf"(?<![\w.>]){name}\s*=(?!=)")
+    sets = [line for line in later if is_set.search(program.code(line))]
+    after = [program.code(line) for line in later if sets and line > sets[-1]]
+    barrier = next((at for at, code in enumerate(after) if "__syncthreads" in code), len(after))
+    is_read = any(re.search(rf"\b{name}\b", code) for code in after[barrier:])
+    return is_read and all(
+        any(FOR_ONE.search(program.code(guard)) for guard in program.around_line(line)) for line in sets
+    )
+
+
+def _is_of_threads(program: Program, number: int, name: str) -> bool:
+    """Return whether threads set one element each of an array, and read others after a barrier."""
+    function = program.around(number)
+    places = re.findall(rf"\b{name}\s*\[([^\[\]]{{1,60}})\](\s*=(?!=))?", function.partition(f" {name}[")[2])
+    sets = {place for place, is_set in places if is_set}
+    is_own = any(re.fullmatch(r"t|tid|\w{0,20}(?:lane|warp)\w{0,20}|threadIdx\.x", place) for place in sets)
+    return is_own and "__syncthreads" in function and any(place not in sets for place, _ in places)
+
+
 RULES = (
+    Rule(_not_shared, r"wrong|bounds\.local|uninitialised|race"),
     Rule(_dynamic, r"bounds\.shared"),
+    Rule(_one_more, r"bounds\.global"),
     Rule(_too_few, r"bounds\.shared"),
     Rule(_address_of_a_variable, r"bounds|host_pointer", is_sure=True),
     Rule(_member_without_memory, r"bounds|host_pointer|uninitialised\.pointer|cuda|crash", is_sure=True),

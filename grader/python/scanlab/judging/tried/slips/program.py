@@ -140,6 +140,14 @@ class Program:
         code = self.code(number)
         return len(code) - len(code.lstrip())
 
+    def around_line(self, number: int) -> Iterator[int]:
+        """Yield the lines that begin the blocks in which a line of a function stands, as indents show, and itself."""
+        indent = self.indent(number) + 1
+        for line in range(number, self.function(number)[0] - 1, -1):
+            if self.code(line).strip() and self.indent(line) < indent:
+                indent = self.indent(line)
+                yield line
+
     def function(self, number: int) -> range:
         """Return the lines of the function in which a line stands, as far as lines that begin with a brace end it."""
         first = max((end for end in self._ends if end < number), default=0) + 1

@@ -32,6 +32,8 @@ ADDED_ACROSS = re.compile(
     r"(?P=other)\[(?P=place)\]\s*;"
 )
 
+COPIED = re.compile(r"\b([A-Za-z_]\w{0,40})\[([^\[\]]{1,40})\]\s*=\s*([A-Za-z_]\w{0,40})\s*;")
+
 
 def steps(program: Program) -> Iterator[Edit]:
     """Find a stride that becomes neither twice nor half of what it was."""
@@ -88,6 +90,22 @@ def not_copied(program: Program) -> Iterator[Edit]:
             if is_empty:
                 cure = f"write `}} else {{ {copy} }}` as line {line}"
                 yield Edit(line, 0, len(program.lines[line - 1]), rest, because, cure, more=last - line)
+
+
+def copied_too_early(program: Program) -> Iterator[Edit]:
+    """Find a step that copies to the other buffer what was loaded before the loop, not what the step before made."""
+    for number, found in program.matches(COPIED):
+        to, place, name = found.groups()
+        for line in program.around_line(number):
+            loop = range(line, min(line + 16, len(program.lines)))
+            body = "\n".join(program.code(one) for one in loop)
+            added = re.search(rf"\b{to}\[{re.escape(place)}\]\s*=[^;]*\b(\w{{1,40}})\[{re.escape(place)}\]", body)
+            is_loop = re.search(r"\b(?:for|while)\s*\(", program.code(line)) is not None
+            if is_loop and added and added[1] != to and not re.search(rf"(?<![\w.\]]){name}\s*=(?!=)", body):
+                because = (
+                    f"{name} is what was there before the first step: each step goes on with what is in {added[1]}"
+                )
+                yield Edit(number, *found.span(3), f"{added[1]}[{place}]", because)
 
 
 def places_of_a_level(program: Program) -> Iterator[Edit]:
