@@ -215,6 +215,10 @@ def test_where_the_names_in_an_index_are_set_is_found() -> None:
     sets = ["to is set in scan.cu:3, scan.cu:8", "from is set in scan.cu:3, scan.cu:9", "last is set in scan.cu:4"]
     assert list(program.sets_of_indices([6, 6])) == sets
     assert list(program.sets_of_indices([7])) == sets[:1]
+    scopes = ["__global__ void k() {", "  int p = 1;", "  s[p] = 1;", "  int p = 2;", "  s[p] = 1;", "  p += 1;", "}"]
+    other = Program("\n".join(scopes), "scan.cu")
+    assert list(other.sets_of_indices([3])) == ["p is set in scan.cu:2"]
+    assert list(other.sets_of_indices([5])) == ["p is set in scan.cu:4, scan.cu:6"]
     marked = Program(
         "\n".join([*lines[:4], "// >>> your code", *lines[4:9], "// <<< your code", *lines[9:]]), "scan.cu"
     )

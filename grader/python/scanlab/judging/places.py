@@ -30,9 +30,10 @@ ABOUT_LOOPS = (
 )
 INDEX = re.compile(r"\[([^\[\]]{1,60})\]|\(\s*\w{1,60}\s*\+\s*(\w{1,40})\s*,")
 NAME = re.compile(r"\b[A-Za-z_]\w*\b")
+LOOP_HEAD = re.compile(r"\bfor\s*\([^;]*;[^;]*;[^{]*")
 PLACE_IN_BLOCK = re.compile(r"=\s*(?:threadIdx\.x|blockIdx\.x)\s*[;,]")
-WITHOUT_INDICES = ("wrong.operand_order", "wrong.identity", "wrong.unwritten", "wrong.uninitialised")
-"""Wrong outputs of which no index is the cause."""
+OF_AN_INDEX = ("bounds.", "wrong.other", "wrong.order", "wrong.overwritten", "wrong.nothing_added")
+"""How ids begin of which an index may be the cause, and of which nothing better is known."""
 MOST_ALLOCATIONS = 64
 """More are not looked at."""
 PRINTED = "the program printed:"
@@ -215,7 +216,14 @@ class Program:
                 is_set = re.compile(
                     rf"(?<![\w.>]){name}\s*(?:[-+*/]|<<|>>)?=(?!=)|(?:\+\+|--)\s*{name}\b|\b{name}\s*(?:\+\+|--)"
                 )
-                lines = [at for at in range(function.first, function.last + 1) if is_set.search(self.lines[at - 1])]
+                body = range(function.first, function.last + 1)
+                lines = [at for at in body if is_set.search(LOOP_HEAD.sub("", self.lines[at - 1]))]
+                declared = [
+                    at for at in lines if re.search(rf"\b(?:int|unsigned|size_t|auto)\s+{name}\s*=", self.lines[at - 1])
+                ]
+                begin = max((at for at in declared if at <= number), default=0)  # of several scopes
+                end = min((at for at in declared if at > number), default=function.last + 1)
+                lines = [at for at in lines if begin <= at < end]
                 is_plain = all(PLACE_IN_BLOCK.search(self.lines[at - 1]) for at in lines)
                 if lines and not is_plain and number not in lines and self.own.issuperset(lines):
                     yield f"{name} is set in {self.text(lines)}"
@@ -506,7 +514,7 @@ def _facts(cause: Cause, program: Program, finding: Finding | None) -> Iterator[
     if finding and COUNTS_BYTES in finding.advice and (lines := program.allocations()):
         yield f"allocated in {program.text(lines)}"
         yield from program.sets_of_sizes(lines)
-    if cause.id.startswith(("bounds.", "wrong.")) and cause.id not in (*WITHOUT_INDICES, *ABOUT_LOOPS):
+    if cause.id.startswith(OF_AN_INDEX):
         yield from islice(program.sets_of_indices(_lines_of(cause, finding, program)), SHOWN)
     seen = [part.line for part in finding.parts] if finding and cause.id == "barrier.divergent" else []
     for line in seen:
