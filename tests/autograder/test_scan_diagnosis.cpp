@@ -229,6 +229,13 @@ TEST_CASE("what trees leave out is recognised", "[diagnosis]") {
              ContainsSubstring("levels with strides of 1 to 2 of the distribution tree are missing"));
   CHECK_THAT(diagnosis<float>(1024, inclusive, trees(0, 1), Family::integers, 2),
              ContainsSubstring("the distribution tree is missing"));
+  // Of three elements, places that are off by one look the same.
+  const auto of_three = [](const Floats& x, Floats& y) {
+    y = x;
+    y[1] += x[0];
+  };
+  CHECK_THAT(diagnosis<float>(3, inclusive, of_three, Family::integers, 2),
+             ContainsSubstring("a level of the trees is missing, or their places are off by one"));
 }
 
 TEST_CASE("what runs lack is recognised", "[diagnosis]") {

@@ -400,6 +400,8 @@ IN_SEVERAL_LINES = [
      "while (to < n) {", Mistake("bounds.global", "", frozenset({3}))),
     ([*KERNEL, "  if (from < size) {", "    s_a[to] = s_a[from] + s_a[to];", "  }", "}"],
      "if (to < size) {", Mistake("bounds.shared", "", frozenset({3}))),
+    ([*KERNEL, "  if (p < size) {", "    s_a[p + d] = s_a[p] + s_a[p + d];", "  }", "}"],
+     "if (p + d < size) {", Mistake("bounds.shared", "", frozenset({3}))),
     ([*KERNEL, "  int t = threadIdx.x;", "  int i = blockIdx.x * 8 + t;", "  bool has = i - stride >= 0;", "}"],
      "bool has = t - stride >= 0;", Mistake("bounds.shared")),
     ([*KERNEL, "  int t = threadIdx.x;", "  int first = blockIdx.x * 8;", "  bool has = first + t != 0;", "}"],
@@ -468,6 +470,7 @@ def test_what_stands_in_several_lines_is_found(lines: list[str], meant: str, mis
         ],
         [*KERNEL, "  if (t >= d) s_a[t] = s_a[t - d] + s_a[t];", "}"],
         [*KERNEL, "  while (to < n) {", "    d_y[to] = d_x[to];", "  }", "}"],
+        [*KERNEL, "  if (p + d < size) {", "    s_a[p + d] = s_a[p];", "  }", "}"],
         ["void f() {", "  const int half = left / threads;", "  k<<<blocks, threads>>>(d_y, n);", "}"],
     ],
 )

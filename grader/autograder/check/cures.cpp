@@ -260,21 +260,21 @@ void Cures::by_amendments(TrialResult& tried, const Case& which) {
 
 /// A schedule is right by luck where values depend on which block comes first: where blocks race, one that is drawn is
 /// drawn again and again, with few and with many blocks.
-bool Cures::is_right_under_all_schedules(const Device::Trying& how, const Case& which, const Finding& mistake) {
+std::optional<TrialResult> Cures::other_schedule(const Device::Trying& how, const Case& which, const Finding& mistake) {
   using Order = vgpu::Schedule::Order;
   const bool is_between_blocks = mistake.id == "race.global" && !mistake.has_block;
   const Case many = with_many_elements(which);
-  return std::ranges::all_of(check_.schedules, [&](const auto order) {
+  for (const Order order : check_.schedules) {
     const bool is_drawn = is_between_blocks && (order == Order::random || order == Order::weak);
     for (unsigned draw = 0; draw < (is_drawn ? most_drawn : 1); ++draw) {
       Case other = draw % 2 == 0 ? many : which;
       if (draw == 0 && order == which.order) continue;
       other.order = order;
       other.repeat += draw;
-      if (!is_cured(run_with(how, other))) return false;
+      if (TrialResult tried = run_with(how, other); !is_cured(tried)) return tried;
     }
-    return true;
-  });
+  }
+  return std::nullopt;
 }
 
 bool Cures::is_one_of_several(const Amendment& amendment, const Case& which) {
@@ -342,7 +342,15 @@ Cures::Outcome Cures::outcome_of(const Device::Trying& how, const TrialResult& t
       if (finding.id == mistake.id && finding.variable == mistake.variable) outcome.effect = Effect::gone;
     }
   }
-  if (outcome.effect == Effect::all_right && !is_right_under_all_schedules(how, which, mistake)) return {};
+  if (outcome.effect != Effect::all_right) return outcome;
+  if (const std::optional<TrialResult> other = other_schedule(how, which, mistake)) {
+    // With races left it was luck; a mistake of another kind, in a program with a race in a block, is another one.
+    const bool is_another =
+        mistake.id == "race.shared" &&
+        std::ranges::none_of(other->findings, [](const Finding& finding) { return finding.id.starts_with("race."); });
+    if (!is_another) return {};
+    outcome.effect = Effect::another;
+  }
   return outcome;
 }
 

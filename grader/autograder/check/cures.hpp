@@ -1,6 +1,7 @@
 // What can be tried to see whether it is the cause of a failure, and what is reported of it.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "autograder/check/trial.hpp"
@@ -54,7 +55,8 @@ class Cures : CheckOnDevice {
   };
   /// What a change does to the first mistake of a call with few elements, and with many.
   Outcome outcome_of(const Device::Trying& how, const TrialResult& tried, const Case& which);
-  bool is_right_under_all_schedules(const Device::Trying& how, const Case& which, const vgpu::Finding& mistake);
+  /// What another schedule shows; none: all is right under each.
+  std::optional<TrialResult> other_schedule(const Device::Trying& how, const Case& which, const vgpu::Finding& mistake);
   /// Does an amendment after which others like a race are left make all right together with a few barriers more?
   bool is_one_of_several(const Amendment& amendment, const Case& which);
   TrialResult run_with(const Device::Trying& how, const Case& which);

@@ -126,8 +126,9 @@ std::string levels_text(std::size_t first, std::size_t last) {
   return fmt::format("the levels with strides of {} to {}", first, last);
 }
 
+/// Levels of the trees that are missing, or in another order.
 template <typename T>
-std::optional<Diagnosis> recognise_trees(const Evidence<T>& e, const std::vector<T>& terms) {
+std::optional<Diagnosis> recognise_levels(const Evidence<T>& e, const std::vector<T>& terms) {
   const std::size_t top = e.scan.section / 2;
   const Strides up = doubling(e.scan.section), down = doubling(top);
   const auto equals = [&](const Strides& reduction, const Strides& distribution) {
@@ -136,49 +137,6 @@ std::optional<Diagnosis> recognise_trees(const Evidence<T>& e, const std::vector
       distribute(s, distribution, Places::right, Giving::right);
     });
   };
-  const auto equals_with = [&](Places of_reduction, Places of_distribution, Giving how, std::size_t end) {
-    return equals_work(e, terms, [&](std::vector<T>& s) {
-      reduce(s, up, of_reduction, end);
-      distribute(s, falling(down), of_distribution, how);
-    });
-  };
-  const std::size_t size = e.scan.section;
-  for (const auto& [of_reduction, of_distribution, name] :
-       {std::tuple{Places::one_too_far, Places::one_too_far, "both trees"},
-        std::tuple{Places::one_too_far, Places::right, "the reduction tree"},
-        std::tuple{Places::right, Places::one_too_far, "the distribution tree"}}) {
-    if (equals_with(of_reduction, of_distribution, Giving::right, size)) {
-      return diagnosis("wrong.places",
-                       "the places of {} are one too far right: (t + 1) * 2 * stride - 1 is the last place of what is "
-                       "summed up, here the - 1 is missing",
-                       name);
-    }
-  }
-  if (equals_with(Places::right, Places::right, Giving::to_itself, size)) {
-    return diagnosis("wrong.places",
-                     "the distribution tree changes the places that are complete: s_xy[p] stays as it is, and is added "
-                     "to s_xy[p + stride]");
-  }
-  if (equals_with(Places::right, Places::right, Giving::like_the_reduction, size)) {
-    return diagnosis("wrong.places",
-                     "the distribution tree does what the reduction tree has done: here the places p are complete, and "
-                     "s_xy[p] is added to s_xy[p + stride]");
-  }
-  if (equals_with(Places::right, Places::right, Giving::replaces, size)) {
-    return diagnosis("wrong.places",
-                     "the distribution tree replaces what stands in s_xy[p + stride]: it has to be added to, s_xy[p] + "
-                     "s_xy[p + stride]");
-  }
-  if (equals_with(Places::right, Places::right, Giving::right, size / 2) ||
-      equals_work(e, terms, [&](std::vector<T>& s) {
-        for (const std::size_t stride : up)
-          for (std::size_t i = s.size() / 2; i-- > stride;) s[i] = combine(s[i - stride], s[i]);
-      })) {
-    return diagnosis("wrong.steps_missing",
-                     "only the first {} places of a section take part: there are as many threads, and each has two "
-                     "places to look after, t and t + block_size",
-                     size / 2);
-  }
   if (equals(up, {})) {
     return diagnosis("wrong.steps_missing",
                      "after the reduction tree nothing is added: the distribution tree is missing, or does not reach "
@@ -210,6 +168,59 @@ std::optional<Diagnosis> recognise_trees(const Evidence<T>& e, const std::vector
     }
   }
   return found;
+}
+
+template <typename T>
+std::optional<Diagnosis> recognise_trees(const Evidence<T>& e, const std::vector<T>& terms) {
+  const std::size_t top = e.scan.section / 2;
+  const Strides up = doubling(e.scan.section), down = doubling(top);
+  const auto equals_with = [&](Places of_reduction, Places of_distribution, Giving how, std::size_t end) {
+    return equals_work(e, terms, [&](std::vector<T>& s) {
+      reduce(s, up, of_reduction, end);
+      distribute(s, falling(down), of_distribution, how);
+    });
+  };
+  const std::size_t size = e.scan.section;
+  const std::optional<Diagnosis> levels = recognise_levels(e, terms);
+  for (const auto& [of_reduction, of_distribution, name] :
+       {std::tuple{Places::one_too_far, Places::one_too_far, "both trees"},
+        std::tuple{Places::one_too_far, Places::right, "the reduction tree"},
+        std::tuple{Places::right, Places::one_too_far, "the distribution tree"}}) {
+    if (equals_with(of_reduction, of_distribution, Giving::right, size)) {
+      if (levels)  // a few elements show no difference
+        return diagnosis("wrong.steps_missing", "a level of the trees is missing, or their places are off by one");
+      return diagnosis("wrong.places",
+                       "the places of {} are one too far right: (t + 1) * 2 * stride - 1 is the last place of what is "
+                       "summed up, here the - 1 is missing",
+                       name);
+    }
+  }
+  if (equals_with(Places::right, Places::right, Giving::to_itself, size)) {
+    return diagnosis("wrong.places",
+                     "the distribution tree changes the places that are complete: s_xy[p] stays as it is, and is added "
+                     "to s_xy[p + stride]");
+  }
+  if (equals_with(Places::right, Places::right, Giving::like_the_reduction, size)) {
+    return diagnosis("wrong.places",
+                     "the distribution tree does what the reduction tree has done: here the places p are complete, and "
+                     "s_xy[p] is added to s_xy[p + stride]");
+  }
+  if (equals_with(Places::right, Places::right, Giving::replaces, size)) {
+    return diagnosis("wrong.places",
+                     "the distribution tree replaces what stands in s_xy[p + stride]: it has to be added to, s_xy[p] + "
+                     "s_xy[p + stride]");
+  }
+  if (equals_with(Places::right, Places::right, Giving::right, size / 2) ||
+      equals_work(e, terms, [&](std::vector<T>& s) {
+        for (const std::size_t stride : up)
+          for (std::size_t i = s.size() / 2; i-- > stride;) s[i] = combine(s[i - stride], s[i]);
+      })) {
+    return diagnosis("wrong.steps_missing",
+                     "only the first {} places of a section take part: there are as many threads, and each has two "
+                     "places to look after, t and t + block_size",
+                     size / 2);
+  }
+  return levels;
 }
 
 // --- runs ------------------------------------------------------------------------------------------------------------

@@ -58,6 +58,7 @@ PRINTED_ERROR = re.compile(r"cuda(?:Peek|Get)[A-Za-z]*LastError\(\): ")
 NEVER_ASKED = "never asked for the error"
 FIRST_WRONG = "is the addition where it first went wrong"
 LAUNCH_MEANT = re.compile(r"which array was meant|third launch parameter")
+ONE_THREAD_MEANT = "several threads of a block write to the same place"
 COUNTS_BYTES = "cudaMalloc counts bytes"
 ABOUT_LAUNCHES = ("launch.failed", "cost.threads")
 
@@ -507,6 +508,9 @@ def _facts(cause: Cause, program: Program, finding: Finding | None) -> Iterator[
         cause.id in ABOUT_LAUNCHES
         or (cause.id.startswith("cost.") and "launch one" in cause.rationale)
         or (finding is not None and LAUNCH_MEANT.search(finding.advice) is not None)
+        or (
+            finding is not None and ONE_THREAD_MEANT in finding.advice and len({one.line for one in finding.parts}) == 1
+        )
     )
     if is_about_launch and (launches := program.launches(kernel)):
         yield f"launched in {program.text(launches)}"

@@ -1,7 +1,7 @@
 """Indices, bounds and sums of a scan that are off a little."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from scanlab.judging.tried.slips.cuda import CALL
 from scanlab.judging.tried.slips.order import swapped_lines
@@ -70,14 +70,20 @@ def _confused_indices(program: Program) -> Iterator[Edit]:
             yield Edit(number, *found.span(), "s_section", because)
 
 
-def _confused_sizes(program: Program) -> Iterator[Edit]:
-    """Find a size in the place of another, in launches and then in loops."""
-    for place in ("<<<", r"\bfor\s*\("):
-        for was, meant in _both_ways(SIZES if place != "<<<" else SIZES[:1]):
-            for number, found in program.matches(re.compile(rf"(?<![\w.]){was}\b")):
-                is_in_place = re.search(place, program.code(number))
-                if is_in_place and re.search(rf"(?<![\w.]){meant}\b", program.whole):
-                    yield Edit(number, *found.span(), meant, f"{meant} is meant, not {was}")
+def _confused_sizes(
+    program: Program, place: str = r"\bfor\s*\(", sizes: Sequence[tuple[str, str]] = SIZES
+) -> Iterator[Edit]:
+    """Find a size in the place of another, in loops."""
+    for was, meant in _both_ways(sizes):
+        for number, found in program.matches(re.compile(rf"(?<![\w.]){was}\b")):
+            is_in_place = re.search(place, program.code(number))
+            if is_in_place and re.search(rf"(?<![\w.]){meant}\b", program.whole):
+                yield Edit(number, *found.span(), meant, f"{meant} is meant, not {was}")
+
+
+def _confused_numbers_of_threads(program: Program) -> Iterator[Edit]:
+    """Find a size in the place of another, in launches; those of the last kernel first, which all others lead to."""
+    yield from sorted(_confused_sizes(program, "<<<", SIZES[:1]), key=lambda edit: -edit.line)
 
 
 def _mixed_arguments(program: Program) -> Iterator[Edit]:
@@ -248,12 +254,13 @@ RULES = (
     Rule(_begins_at_another, r"bounds|race|wrong", is_sure=True),
     Rule(_times_a_size, "wrong|bounds|uninitialised|race"),
     Rule(downwards, WRONG),
-    Rule(_confused_indices, "wrong|race|bounds|uninitialised", is_common=True),
-    Rule(_confused_sizes, "wrong|race|bounds|launch|uninitialised"),
+    Rule(_confused_numbers_of_threads, "wrong|race|bounds|launch|uninitialised"),
     Rule(steps, "wrong|endless|race", is_common=True),
     Rule(not_copied, "wrong|uninitialised|race", is_sure=True),
     Rule(copied_too_early, WRONG, is_common=True),
     Rule(_not_summed_up, "wrong|bounds|race", is_common=True),
+    Rule(_confused_indices, "wrong|race|bounds|uninitialised", is_common=True),
+    Rule(_confused_sizes, "wrong|race|bounds|uninitialised"),
     rewrite(
         r"(\bfor\s*\([^;]{1,80};\s*\w{1,40}\s*<=?\s*\w{1,40})\s*/\s*2(?=\s*;[^;]{1,40}(?:\*=|<<=))",
         r"\1",

@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from scanlab.judging.tried.slips.program import Edit, Program, Rule, compiled, rewrite
 
 OF_THE_SECTION = re.compile(r"\bint\s+(\w{1,40})\s*=\s*threadIdx\.x\s*[;,]")
-OF_THE_ARRAY = re.compile(r"\bint\s+(\w{1,40})\s*=\s*(?=[^;]*\bblockIdx\.x\b)(?=[^;]*\+)[^;]{1,100};")
+OF_THE_ARRAY = re.compile(
+    r"\bint\s+(\w{1,40})\s*=\s*(?=[^;]*\bblockIdx\.x\b)(?=[^;]*\+[^;]*\b(?:threadIdx\.x|t|tid)\b|[^;]*\b(?:threadIdx\.x|t|tid)\s*\+)[^;]{1,100};"
+)
 SECTION_BEGINS = re.compile(r"\bint\s+(\w{1,40})\s*=\s*(?=[^;]*\bblockIdx\.x\b)(?![^;]*\+)[^;]{1,100};")
 CONDITION = compiled(r"\b(?:if|while|for)\s*(<GROUP>)|=\s*([^;?=]{1,80}?(?:[<>]=?|[=!]=)[^;?]{1,80})(?=[;?])")
-INDEX = re.compile(r"\[\s*([A-Za-z_]\w{0,40})\s*\]")
+INDEX = re.compile(r"\[\s*([A-Za-z_]\w{0,40})\s*(?:\+\s*([A-Za-z_]\w{0,40})\s*)?\]")
 COMPARED = re.compile(r"(?<![\w.\[])([A-Za-z_]\w{0,40})(?=\s*[<>]=?(?!=))")
 GROWS = re.compile(
     r"(?<![\w.])(\w{1,40})\s*(?:[*/]=\s*2|(?:<<|>>)=\s*1|=\s*\w+\s*(?:[*/]\s*2|<<\s*1|>>\s*1)|\+=\s*\1\b)"
@@ -24,17 +26,17 @@ WHOSE = re.compile(r"\bint\s+\w*(?:section|tile)\w*\s*=\s*([^;]{0,60}\bblockIdx\
 def _another_is_compared(program: Program) -> Iterator[Edit]:
     """Find a loop or a guard that asks for another index than that with which an array's end is passed."""
     for number, code in program.involved():
-        for index in dict.fromkeys(INDEX.findall(code)):
-            for line in program.around_line(number):
-                for condition in CONDITION.finditer(program.code(line)):
-                    text = condition[0]
-                    if line not in program.numbers or re.search(rf"\b{index}\s*[<>]", text):
-                        continue
-                    for found in COMPARED.finditer(text):
+        indices = dict.fromkeys((base, f"{base} + {more}" if more else base) for base, more in INDEX.findall(code))
+        lines = [line for line in program.around_line(number) if line in program.numbers]
+        for (base, index), line in ((one, line) for one in indices for line in lines):
+            for condition in CONDITION.finditer(program.code(line)):
+                for found in COMPARED.finditer(condition[0]):
+                    is_meant = found[1] == base if index != base else not re.search(rf"\b{base}\s*[<>]", condition[0])
+                    is_counted = re.search(rf"\bint\s+{found[1]}\s*=", program.code(line))
+                    if is_meant and not found[1].isupper() and not is_counted:
                         at = condition.start() + found.start()
                         because = f"{found[1]} is compared here, and the index is {index}"
-                        if not found[1].isupper() and not re.search(rf"\bint\s+{found[1]}\s*=", program.code(line)):
-                            yield Edit(line, at, at + len(found[1]), index, because, is_sure=True)
+                        yield Edit(line, at, at + len(found[1]), index, because, is_sure=True)
 
 
 def _place_in_the_array(program: Program) -> Iterator[Edit]:
@@ -49,12 +51,12 @@ def _place_in_the_array(program: Program) -> Iterator[Edit]:
             because = f"a block begins at its own first place: {name} is the place in the section"
             for other in of_array:
                 for found in re.finditer(
-                    rf"(?<![\w.\[]){other}(?=\s*(?:[-+]\s*\w{{1,40}}\s*)?(?:[<>]=?|[=!]=)\s*(?!n\b))", text
+                    rf"(?<![\w.\[]){other}(?=\s*(?:[-+]\s*\w{{1,40}}\s*)?(?:[<>]=?|[=!]=)(?!\s*n\b))", text
                 ):
                     at = condition.start() + found.start()
                     yield Edit(number, at, at + len(other), name, because)
             for begin in begins:
-                for found in re.finditer(rf"\b{begin}\s*\+\s*(?={name}\s*(?:[<>]=?|[=!]=)\s*(?!n\b))", text):
+                for found in re.finditer(rf"\b{begin}\s*\+\s*(?={name}\s*(?:[<>]=?|[=!]=)(?!\s*n\b))", text):
                     at = condition.start()
                     yield Edit(number, at + found.start(), at + found.end(), "", because)
 

@@ -102,7 +102,8 @@ def guards(program: Program) -> Iterator[Edit]:
 def first_or_last(program: Program) -> Iterator[Edit]:
     """Find the first thread in the place of the last, and the other way round."""
     for number, found in program.matches(ALONE):
-        sizes = ("warp_size",) if found[1] == "lane" else ("block_size", "section_size")
+        is_one_warp = any(re.search(r"\bwarp\s*==", program.code(line)) for line in program.around_line(number))
+        sizes = ("warp_size",) if found[1] == "lane" or is_one_warp else ("block_size", "section_size")
         size = next((name for name in sizes if re.search(rf"\b{name}\b", program.whole)), "blockDim.x")
         meant = f"{size} - 1" if found[2] == "0" else "0"
         yield Edit(number, *found.span(2), meant, _other_thread(found))
