@@ -61,3 +61,4 @@ def test_an_edit_is_better_if_what_was_found_is_gone_or_comes_later(
 def test_two_larger_sizes_have_to_be_right(old: int, new: int, expected: int | None) -> None:
     assert _next_failure(failed("wrong.other", new), failed("wrong.other", old), SIZES) == expected
     assert _next_failure(failed("wrong.other", new, (), "timeout"), failed("wrong.other", old), SIZES) is None
+    assert _next_failure(failed("race.shared", new), failed("wrong.other", old), SIZES) is None

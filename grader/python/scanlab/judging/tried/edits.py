@@ -113,6 +113,8 @@ def _next_failure(tried: CheckResult, check: CheckResult, sizes: Sequence[int]) 
     """
     if not tried.cause or not check.cause or tried.verdict != "fail":
         return None
+    if not tried.cause.id.startswith("wrong"):  # it is reported before wrong outputs of fewer elements
+        return None
     old, new = CASE.search(check.cause.next), CASE.search(tried.cause.next)
     larger = [size for size in sizes if old and size > int(old["n"])]
     return int(new["n"]) if new and larger[1:] and int(new["n"]) > larger[1] else None
