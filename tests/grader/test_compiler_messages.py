@@ -226,12 +226,3 @@ def test_what_a_swap_loses_is_found(lines: list[str], expected: list[int]) -> No
     assert mistakes([], source, "scan.cu") == tuple(
         f"scan.cu:{line}: `a` is lost before it is copied: keep it in a third variable first" for line in expected
     )
-
-
-def test_arrays_that_are_called_as_a_blocks_and_are_each_threads_are_mistakes() -> None:
-    code = ["  Element s_a[8];", "  int s_b[2][4];", "  __shared__ int s_c[2];", "  Element own[8];", "  s_a[0] = 1;"]
-    source = Source("scan.cu", ["// >>> your code", *code, "// <<< your code"])
-    assert mistakes([], source, "scan.cu") == tuple(
-        f"scan.cu:{line}: `{name}` is not __shared__: each thread has an array of its own"
-        for line, name in ((2, "s_a"), (3, "s_b"))
-    )

@@ -125,6 +125,36 @@ def test_errors_that_only_repeat_a_fault_are_called_so() -> None:
         assert printed(*lines) == ("a fact", "the program printed:", *lines, "another")
 
 
+OWN_ARRAY = """\
+__global__ void k(int* d_y) {
+  Element s_a[8];
+  d_y[0] = 1;
+}
+void f() {
+  k<<<1, 32>>>(d_y);
+}"""
+
+
+def test_arrays_that_are_each_threads_and_launches_are_named_where_they_may_be_the_cause() -> None:
+    def said(finding_id: str, advice: str = "", lines: tuple[int, ...] = (3, 3)) -> str:
+        parts = tuple(made_results.part("write", line) for line in lines)
+        finding = made_results.finding(finding_id, kernel="k", advice=advice, parts=parts)
+        check = made_results.check(
+            verdict="fail", cause=made_results.cause(rationale="", id=finding_id), findings=(finding,)
+        )
+        cause = with_places(made_results.result(check), OWN_ARRAY, "scan.cu").checks[0].cause
+        assert cause
+        return "\n".join((cause.rationale, *cause.details))
+
+    own = "s_a in scan.cu:2 is an array of each thread's own: is __shared__ missing?"
+    assert own in said("wrong.other")
+    assert own not in said("race.shared")
+    advice = "several threads of a block write to the same place, and either value may remain"
+    assert "launched in scan.cu:6" in said("race.global", advice)
+    assert "launched in" not in said("race.global", advice, (3, 2))
+    assert "launched in" not in said("race.global")
+
+
 def test_a_function_of_the_host_that_calls_itself_is_found() -> None:
     one = program("06_hierarchical")
     assert code("06_hierarchical", one.recursions()) == ["launch_scan<Kind::inclusive>(d_sums, d_sums, sections);"]

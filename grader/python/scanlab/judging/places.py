@@ -34,6 +34,8 @@ LOOP_HEAD = re.compile(r"\bfor\s*\([^;]*;[^;]*;[^{]*")
 PLACE_IN_BLOCK = re.compile(r"=\s*(?:threadIdx\.x|blockIdx\.x)\s*[;,]")
 OF_AN_INDEX = ("bounds.", "wrong.other", "wrong.order", "wrong.overwritten", "wrong.nothing_added")
 """How ids begin of which an index may be the cause, and of which nothing better is known."""
+OF_OWN_ARRAYS = ("bounds.local", "wrong.", "uninitialised.")
+"""How ids begin of which an array may be the cause that each thread has for itself."""
 MOST_ALLOCATIONS = 64
 """More are not looked at."""
 PRINTED = "the program printed:"
@@ -501,7 +503,7 @@ def _facts(cause: Cause, program: Program, finding: Finding | None) -> Iterator[
         yield f"{variable} is written in {program.text(writes)}"
     if cause.id == "crash.host" and (calls := program.recursions()):
         yield f"a function that calls itself without end crashes like this: {program.text(calls)}"
-    if cause.id == "bounds.local":
+    if cause.id.startswith(OF_OWN_ARRAYS) and cause.id != "wrong.uninitialised":  # its cause has it
         for line, name in program.local_arrays():
             yield f"{name} in {program.text([line])} is an array of each thread's own: is __shared__ missing?"
     is_about_launch = (

@@ -7,8 +7,6 @@ from scanlab.judging.compiler.messages import Message, Source, own_lines, parse
 from scanlab.judging.compiler.source import code_of
 
 SWAP = re.compile(r"(\w{1,40}) ?= ?(\w{1,40}) ?; ?\2 ?= ?\1 ?;")
-OF_EACH_THREAD = re.compile(r"\s+(?:Element|int|float|unsigned)\s+(s_\w{1,40})\s*(?:\[[^\[\]]{1,60}\]){1,3}\s*;")
-"""An array that is called as those of a block are."""
 MISTAKE = ": "
 """Stands between nvcc's words and what is wrong."""
 
@@ -19,7 +17,7 @@ def warnings(texts: Sequence[str], source: Source, name: str) -> tuple[str, ...]
     What cannot be meant is followed by what is wrong, wherever in the file it stands.
     """
     own = own_lines(source.lines)
-    seen = dict.fromkeys(_of_the_text(source))
+    seen = dict.fromkeys(_lost_in_swaps(source))
     for text in texts:
         for message in parse(text):
             if message.severity != "warning" or not source.has(message.place):
@@ -33,20 +31,12 @@ def warnings(texts: Sequence[str], source: Source, name: str) -> tuple[str, ...]
 
 def mistakes(texts: Sequence[str], source: Source, name: str) -> tuple[str, ...]:
     """Return those of the warnings that are followed by what is wrong, without nvcc's words."""
-    seen = dict.fromkeys(_of_the_text(source))
+    seen = dict.fromkeys(_lost_in_swaps(source))
     for text in texts:
         for message in parse(text):
             if message.severity == "warning" and source.has(message.place) and (wrong := _wrong(message, source)):
                 seen.setdefault((message.place.line, wrong))
     return tuple(f"{name}:{line}: {wrong}" for line, wrong in sorted(seen))
-
-
-def _of_the_text(source: Source) -> Iterator[tuple[int, str]]:
-    """Yield what nvcc says nothing of, line by line."""
-    yield from _lost_in_swaps(source)
-    for line in sorted(own_lines(source.lines)):
-        if found := OF_EACH_THREAD.match(code_of(source.line(line))):
-            yield line, f"`{found[1]}` is not __shared__: each thread has an array of its own"
 
 
 def _lost_in_swaps(source: Source) -> Iterator[tuple[int, str]]:

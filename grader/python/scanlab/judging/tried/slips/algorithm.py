@@ -73,7 +73,7 @@ def _confused_indices(program: Program) -> Iterator[Edit]:
 def _confused_sizes(
     program: Program, place: str = r"\bfor\s*\(", sizes: Sequence[tuple[str, str]] = SIZES
 ) -> Iterator[Edit]:
-    """Find a size in the place of another, in loops."""
+    """Find a size in the place of another: in loops, or in lines of another kind."""
     for was, meant in _both_ways(sizes):
         for number, found in program.matches(re.compile(rf"(?<![\w.]){was}\b")):
             is_in_place = re.search(place, program.code(number))
@@ -126,13 +126,11 @@ def _not_summed_up(program: Program) -> Iterator[Edit]:
     """Find a sum over a loop's turns of which the last turn alone is kept."""
     for number, found in program.matches(KEPT_ALONE):
         name, value = found.groups()
-        for line in program.around_line(number):
-            lines = range(line, min(line + 16, len(program.lines)))
-            body = "\n".join(program.code(one) for one in lines if one != number)
+        for first, codes in program.loops_around(number):
+            body = "\n".join(code for line, code in codes.items() if line != number)
             begins = rf"\b{name}\s*(?:=\s*(?:0|identity\(\))|\{{\s*\}})\s*[;,]"
-            before = "\n".join(program.code(one) for one in program.function(number) if one < line)
-            is_loop = re.search(r"\b(?:for|while)\s*\(", program.code(line)) is not None
-            if is_loop and re.search(begins, before) and re.search(rf"\b{name}\s*\+", body):
+            before = "\n".join(program.code(one) for one in program.function(number) if one < first)
+            if re.search(begins, before) and re.search(rf"\b{name}\s*\+", body):
                 because = f"{name} is to be the sum of all turns, and this keeps that of the last turn alone"
                 yield Edit(number, *found.span(2), f"{name} + {value}", because)
 

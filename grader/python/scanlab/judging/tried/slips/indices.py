@@ -27,7 +27,7 @@ def _another_is_compared(program: Program) -> Iterator[Edit]:
     """Find a loop or a guard that asks for another index than that with which an array's end is passed."""
     for number, code in program.involved():
         indices = dict.fromkeys((base, f"{base} + {more}" if more else base) for base, more in INDEX.findall(code))
-        lines = [line for line in program.around_line(number) if line in program.numbers]
+        lines = [line for line in program.enclosing(number) if line in program.numbers]
         for (base, index), line in ((one, line) for one in indices for line in lines):
             for condition in CONDITION.finditer(program.code(line)):
                 for found in COMPARED.finditer(condition[0]):
@@ -64,11 +64,8 @@ def _place_in_the_array(program: Program) -> Iterator[Edit]:
 def _neighbours(program: Program) -> Iterator[Edit]:
     """Find the direct neighbour in a step in which that at a stride is meant."""
     for number, found in program.matches(NEIGHBOUR):
-        for line in program.around_line(number):
-            lines = range(line, min(line + 16, len(program.lines)))
-            is_loop = re.search(r"\b(?:for|while)\s*\(", program.code(line)) is not None
-            strides = GROWS.findall("\n".join(program.code(one) for one in lines)) if is_loop else []
-            for stride in dict.fromkeys(strides):
+        for _, codes in program.loops_around(number):
+            for stride in dict.fromkeys(GROWS.findall("\n".join(codes.values()))):
                 for meant in (stride, f"{stride} / 2"):
                     because = f"in a step with {stride} the other element is not the direct neighbour"
                     yield Edit(number, *found.span(1), meant, because)

@@ -177,9 +177,8 @@ def _too_few(program: Program) -> Iterator[Edit]:
 def _one_more(program: Program) -> Iterator[Edit]:
     """Find memory of the device that lacks one place, as that of a counter beside the flags."""
     for number, found in program.matches(SIZE_IN_BYTES):
-        if re.search(r"cudaMalloc|[bB]ytes", found[0]):
-            because = "one place more is used than is allocated here"
-            yield Edit(number, *found.span(1), f"({found[1]} + 1)", because)
+        because = "one place more is used than is allocated here"
+        yield Edit(number, *found.span(1), f"({found[1]} + 1)", because)
 
 
 def _not_shared(program: Program) -> Iterator[Edit]:
@@ -203,7 +202,7 @@ def _is_set_by_one(program: Program, number: int, name: str) -> bool:
     barrier = next((at for at, code in enumerate(after) if "__syncthreads" in code), len(after))
     is_read = any(re.search(rf"\b{name}\b", code) for code in after[barrier:])
     return is_read and all(
-        any(FOR_ONE.search(program.code(guard)) for guard in program.around_line(line)) for line in sets
+        any(FOR_ONE.search(program.code(guard)) for guard in program.enclosing(line)) for line in sets
     )
 
 

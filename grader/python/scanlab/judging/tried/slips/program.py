@@ -10,6 +10,8 @@ from scanlab.judging.tried.statements import without_comments
 
 LONGEST = 200
 """Longer lines are not looked at."""
+LOOP = 16
+"""So many lines of a loop are looked at."""
 NAME = r"(?<![\w.>])[A-Za-z_]\w{0,60}+"
 GROUP = r"\((?:[^()]|\([^()]{0,60}\)){0,80}\)"
 """Parentheses, with others inside."""
@@ -140,13 +142,19 @@ class Program:
         code = self.code(number)
         return len(code) - len(code.lstrip())
 
-    def around_line(self, number: int) -> Iterator[int]:
+    def enclosing(self, number: int) -> Iterator[int]:
         """Yield the lines that begin the blocks in which a line of a function stands, as indents show, and itself."""
         indent = self.indent(number) + 1
         for line in range(number, self.function(number)[0] - 1, -1):
             if self.code(line).strip() and self.indent(line) < indent:
                 indent = self.indent(line)
                 yield line
+
+    def loops_around(self, number: int) -> Iterator[tuple[int, Mapping[int, str]]]:
+        """Yield the first line of each loop in which a line stands, and the code of that and of the lines after it."""
+        for first in self.enclosing(number):
+            if re.search(r"\b(?:for|while)\s*\(", self.code(first)):
+                yield first, {line: self.code(line) for line in range(first, min(first + LOOP, len(self.lines)))}
 
     def function(self, number: int) -> range:
         """Return the lines of the function in which a line stands, as far as lines that begin with a brace end it."""

@@ -31,7 +31,6 @@ ADDED_ACROSS = re.compile(
     r"(?P<to>[A-Za-z_]\w{0,40})\[(?P<place>\w{1,40})\]\s*=\s*(?P<other>[A-Za-z_]\w{0,40})\[(?P=place)\s*-\s*\w{1,40}\]\s*\+\s*"
     r"(?P=other)\[(?P=place)\]\s*;"
 )
-
 COPIED = re.compile(r"\b([A-Za-z_]\w{0,40})\[([^\[\]]{1,40})\]\s*=\s*([A-Za-z_]\w{0,40})\s*;")
 
 
@@ -96,12 +95,10 @@ def copied_too_early(program: Program) -> Iterator[Edit]:
     """Find a step that copies to the other buffer what was loaded before the loop, not what the step before made."""
     for number, found in program.matches(COPIED):
         to, place, name = found.groups()
-        for line in program.around_line(number):
-            loop = range(line, min(line + 16, len(program.lines)))
-            body = "\n".join(program.code(one) for one in loop)
+        for _, codes in program.loops_around(number):
+            body = "\n".join(codes.values())
             added = re.search(rf"\b{to}\[{re.escape(place)}\]\s*=[^;]*\b(\w{{1,40}})\[{re.escape(place)}\]", body)
-            is_loop = re.search(r"\b(?:for|while)\s*\(", program.code(line)) is not None
-            if is_loop and added and added[1] != to and not re.search(rf"(?<![\w.\]]){name}\s*=(?!=)", body):
+            if added and added[1] != to and not re.search(rf"(?<![\w.\]]){name}\s*=(?!=)", body):
                 because = (
                     f"{name} is what was there before the first step: each step goes on with what is in {added[1]}"
                 )

@@ -102,7 +102,7 @@ def guards(program: Program) -> Iterator[Edit]:
 def first_or_last(program: Program) -> Iterator[Edit]:
     """Find the first thread in the place of the last, and the other way round."""
     for number, found in program.matches(ALONE):
-        is_one_warp = any(re.search(r"\bwarp\s*==", program.code(line)) for line in program.around_line(number))
+        is_one_warp = any(re.search(r"\bwarp\s*==", program.code(line)) for line in program.enclosing(number))
         sizes = ("warp_size",) if found[1] == "lane" or is_one_warp else ("block_size", "section_size")
         size = next((name for name in sizes if re.search(rf"\b{name}\b", program.whole)), "blockDim.x")
         meant = f"{size} - 1" if found[2] == "0" else "0"
