@@ -24,6 +24,7 @@
 #include "autograder/device/devices.hpp"
 #include "autograder/device/element_writes.hpp"
 #include "autograder/device/provenance.hpp"
+#include "autograder/device/replacement.hpp"
 #include "vgpu/checks/check_suite.hpp"
 #include "vgpu/checks/cost/counters.hpp"
 #include "vgpu/checks/cost/line_costs.hpp"
@@ -317,7 +318,7 @@ class VirtualDevice : public Device {
     for (vgpu::Observer* observer : observers) device_.attach(observer);
     device_.max_warp_instructions = warp_instructions;
     device_.on_load = [this](ptx::Module& module) {
-      if (code_) module = ptx::parse(*code_);
+      if (code_) module = replacement(module, *code_);
       if (amendment_) has_amended_ |= amend(module, *amendment_);
     };
     device_.threads = vgpu::default_threads();

@@ -41,7 +41,7 @@ from scanlab.judging.tried.needless import are_results_right, needless_barrier, 
 from scanlab.judging.tried.statements import with_cure
 from scanlab.labs.folders import Lab
 from scanlab.labs.rubric import CountCheck, Rubric, TimingCheck
-from scanlab.labs.skeleton import given_lines
+from scanlab.labs.skeleton import given_lines, solution_of
 from scanlab.paths import ROOT, shown
 from scanlab.process import kill_all, run_group
 from scanlab.scratch import scratch
@@ -235,7 +235,7 @@ def _grade_one(
         result = slip(result, plan, text, judge, is_plain=True)
     result = with_cure(result, plan, text, judge, is_sandboxed=options.is_sandboxed)
     if options.remarks:
-        result = slip(result, plan, text, judge, is_plain=False)
+        result = slip(result, plan, text, judge, is_plain=False, solution=solution_of(submission.lab))
     if are_results_right(plan, result.checks):
         for barrier in filter(None, needless):
             result = result.with_finding(result.checks[0], barrier)

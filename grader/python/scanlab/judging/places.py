@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from itertools import islice, takewhile
 from pathlib import Path
 
-from scanlab.judging.compiler.messages import own_lines
+from scanlab.judging.compiler.messages import lines_text, own_lines
 from scanlab.judging.report import HEADLINE
 from scanlab.judging.result import Cause, CheckResult, Finding, LabResult, SeenFinding, Where
-from scanlab.judging.tried.statements import without_comments
+from scanlab.judging.tried.statements import WRONG_LINES, without_comments
 
 SHOWN = 4
 """At most this many lines are named."""
@@ -61,6 +61,11 @@ NEVER_ASKED = "never asked for the error"
 FIRST_WRONG = "is the addition where it first went wrong"
 LAUNCH_MEANT = re.compile(r"which array was meant|third launch parameter")
 ONE_THREAD_MEANT = "several threads of a block write to the same place"
+NOT_THE_BLOCK = "not from blockIdx.x"
+ALL_LANES = "must reach that call"
+CALLED_FROM = " is called from "
+OF_LANES = re.compile(r"\b(?:if|while|for)\s*\(")
+NUMBERED = re.compile(r"cudaMalloc #(\d{1,3})\b")
 COUNTS_BYTES = "cudaMalloc counts bytes"
 ABOUT_LAUNCHES = ("launch.failed", "cost.threads")
 
@@ -231,6 +236,55 @@ class Program:
                 if lines and not is_plain and number not in lines and self.own.issuperset(lines):
                     yield f"{name} is set in {self.text(lines)}"
 
+    def branches(self, numbers: Iterable[int]) -> Iterator[str]:
+        """Yield, of calls that stand in a branch or a loop, where that begins: not all threads may enter it."""
+        for number in dict.fromkeys(numbers):
+            indent = self._indent(number)
+            for line in range(number, 0, -1):
+                code = self.lines[line - 1]
+                if code.startswith("}"):
+                    break
+                if code.strip() and (self._indent(line) < indent or line == number):
+                    indent = min(indent, self._indent(line))
+                    if OF_LANES.search(code):
+                        yield f"line {number} is reached by the threads that line {line} lets through"
+                        break
+
+    def _indent(self, number: int) -> int:
+        code = self.lines[number - 1]
+        return len(code) - len(code.lstrip())
+
+    def block_numbers(self, kernel: str) -> list[int]:
+        """Return the learner's lines of a kernel that use blockIdx.x."""
+        found = [
+            one
+            for one in self.functions
+            if re.search(rf"\b{kernel}\s*\(", self.lines[one.first - 1])
+            or any(
+                re.search(rf"__global__.*\b{kernel}\s*\(", self.lines[at - 1])
+                for at in range(one.first, min(one.first + 4, one.last))
+            )
+        ]
+        numbers = (number for one in found for number in range(one.first, one.last + 1))
+        return [number for number in numbers if number in self.own and "blockIdx.x" in self.lines[number - 1]]
+
+    def memory(self, number: int) -> Iterator[str]:
+        """Yield where an array of the device is allocated, the one of this number in the file, and what sets it."""
+        every = list(islice(self._allocations(), MOST_ALLOCATIONS))
+        if not 0 < number <= len(every) or len({function for function, _, _ in every}) > 1:
+            return
+        _, line, name = every[number - 1]
+        short = re.split(r"[.>]", name)[-1]
+        zeroed = [
+            at
+            for at, code in self._of(is_device=False)
+            if re.search(rf"\bcudaMem(?:set|cpy)\w*\s*\(\s*{re.escape(name)}\b", code)
+        ]
+        writes = self.writes(short)
+        then = f"set in {self.text(zeroed)}" if zeroed else "no cudaMemset sets it"
+        then += f", written in {self.text(writes)}" if writes else ""
+        yield f"that is {name}: allocated in {self.text([line])}, {then}"
+
     def sets(self, launches: Sequence[int]) -> Iterator[str]:
         """Yield, of the numbers of blocks and threads of these launches that have names, where they are set."""
         for number in launches:
@@ -386,21 +440,11 @@ def _with_given_code(cause: Cause, program: Program) -> Cause:
     where = cause.where
     if where is None or Path(where.file).name != Path(program.name).name or where.line in program.own:
         return cause
-    given = f"{FIRST_WRONG} (given code: what it adds comes from yours, {_lines_text(program.own)})"
+    is_known = any(text.startswith(WRONG_LINES) for text in cause.details)
+    whose = "given code" if is_known else f"given code: what it adds comes from yours, {lines_text(program.own)}"
+    given = f"{FIRST_WRONG} ({whose})"
     details = tuple(text.replace(FIRST_WRONG, given) for text in cause.details)
     return cause.model_copy(update={"details": details})
-
-
-def _lines_text(numbers: Iterable[int]) -> str:
-    """Return "lines 3, 7 to 12"."""
-    runs: list[list[int]] = []
-    for number in sorted(numbers):
-        if runs and runs[-1][-1] + 1 == number:
-            runs[-1].append(number)
-        else:
-            runs.append([number])
-    texts = [f"{run[0]} to {run[-1]}" if len(run) > 1 else str(run[0]) for run in runs]
-    return f"line{'s' if len(texts) > 1 or ' ' in texts[0] else ''} {', '.join(texts)}"
 
 
 def _without_what_is_printed(check: CheckResult) -> CheckResult:
@@ -522,6 +566,15 @@ def _facts(cause: Cause, program: Program, finding: Finding | None) -> Iterator[
         yield from program.sets_of_sizes(lines)
     if cause.id.startswith(OF_AN_INDEX):
         yield from islice(program.sets_of_indices(_lines_of(cause, finding, program)), SHOWN)
+    if finding and NOT_THE_BLOCK in finding.advice and (lines := program.block_numbers(kernel)):
+        yield f"blockIdx.x is used in {program.text(lines)}"
+    if finding and ALL_LANES in finding.advice:
+        calls = [
+            int(one) for text in finding.facts for one in re.findall(r"(?<=:)\d{1,7}", text.partition(CALLED_FROM)[2])
+        ]
+        yield from islice(program.branches(one for one in calls if one in program.own), SHOWN)
+    if cause.id.startswith("uninitialised.") and (number := NUMBERED.match(variable)):
+        yield from program.memory(int(number[1]))
     seen = [part.line for part in finding.parts] if finding and cause.id == "barrier.divergent" else []
     for line in seen:
         if leaves := program.leaves([line]):

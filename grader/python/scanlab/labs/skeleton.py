@@ -54,8 +54,12 @@ def given_lines(lab: Lab) -> frozenset[str]:
 
     They are those of its solution: none where there is no solution.
     """
-    given = outside(lab.solution.read_text(encoding="utf-8")) if lab.solution.is_file() else ""
-    return frozenset(line.strip() for line in given.splitlines())
+    return frozenset(line.strip() for line in outside(solution_of(lab)).splitlines())
+
+
+def solution_of(lab: Lab) -> str:
+    """Return the text of a lab's reference solution; nothing where it is not here."""
+    return lab.solution.read_text(encoding="utf-8") if lab.solution.is_file() else ""
 
 
 def regions(text: str) -> list[str]:

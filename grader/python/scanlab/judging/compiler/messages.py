@@ -5,7 +5,7 @@ begins with a place or with `At end of source`, and a place is the learner's onl
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -147,6 +147,24 @@ def own_lines(lines: Sequence[str]) -> frozenset[int]:
         elif is_inside:
             own.add(number)
     return frozenset(own) if has_region else frozenset(range(1, len(lines) + 1))
+
+
+def runs_of(numbers: Iterable[int]) -> list[range]:
+    """Return numbers as runs of neighbours, ascending."""
+    runs: list[range] = []
+    for number in sorted(numbers):
+        if runs and runs[-1].stop == number:
+            runs[-1] = range(runs[-1].start, number + 1)
+        else:
+            runs.append(range(number, number + 1))
+    return runs
+
+
+def lines_text(numbers: Iterable[int]) -> str:
+    """Return "lines 3, 7 to 12"."""
+    runs = runs_of(numbers)
+    texts = [f"{run[0]} to {run[-1]}" if len(run) > 1 else str(run[0]) for run in runs]
+    return f"line{'s' if len(texts) > 1 or ' ' in texts[0] else ''} {', '.join(texts)}"
 
 
 def learners_place(message: Message, source: Source) -> Place | None:

@@ -1,44 +1,29 @@
 """Try what a learner may have meant (`slips`): the failing call again, with one line changed."""
 
-import os
 import re
-import threading
-import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from itertools import zip_longest
 from pathlib import Path
-from typing import Any
 
-from scanlab.errors import KitError, WorkError
-from scanlab.judging.compile import build_runner, make_device_code
-from scanlab.judging.compiler.messages import own_lines
+from scanlab.judging.compiler.messages import lines_text, own_lines
 from scanlab.judging.finding_names import rank_of
 from scanlab.judging.plan import Plan, PlannedCorrectness
 from scanlab.judging.report import ALL_IS_RIGHT, is_of_device
 from scanlab.judging.result import CheckResult, Finding, LabResult, Where
+from scanlab.judging.tried.attempts import attempts
+from scanlab.judging.tried.regions import wrong_parts
+from scanlab.judging.tried.runs import Base, Call, Judge, is_right
 from scanlab.judging.tried.slips import slips
 from scanlab.judging.tried.slips.program import Mistake, Slip
-from scanlab.judging.tried.statements import CASE, MANY, with_said
-from scanlab.scratch import scratch
+from scanlab.judging.tried.statements import CASE, WRONG_LINES, with_said
 
-MOST = 24
+MOST = 40
 """Edits that are tried of one program."""
-SECONDS = 1.2
-"""Nothing more is begun after that long: two programs side by side take nearly a second, their kernels a third …"""
-ROUNDS = 1.5
-"""… or after so many times what the fastest has taken."""
-
 ELSE_IS_LEFT = "(tried: this is gone then, something else is left)"
 REFUSED = ("cuda.error", "launch.failed")
 """Findings of a call that the device refuses."""
 SIZE = re.compile(r"\bn = (?P<n>[0-9]{1,10}),")
 """Where a check's headline has the size of the call that failed."""
-INSTRUCTIONS = 4_000_000
-"""That a warp executes in a launch of what is tried: what does not end is given up soon, and after …"""
-TRY_SECONDS = 4.0
-"""… so much processor time."""
-
-Judge = Callable[[Plan], LabResult]
 
 
 def with_slip(
@@ -51,73 +36,102 @@ def with_slip(
     given: frozenset[str] = frozenset(),
     is_plain: bool,
     is_sandboxed: bool,
+    solution: str = "",
 ) -> LabResult:
     """Return a result in which the first check that failed says which slip is the cause, if an edit makes it pass.
 
     `plan` is what was graded, `text` the learner's file; `run_judge` runs the judge on a plan; `judged` is what it has
     found, before anything was tried; `given` are the lines of the lab's file outside of its regions. `is_plain`: of
     slips that are hardly ever meant as they stand, which come before the cures of races; else of the others, where none
-    of those makes all right.
+    of those makes all right. `solution`: the reference solution's file, by which regions that are wrong are found.
     """
     check = next(iter(result.failed_checks), None)
     planned = next((one for one in plan.checks if check and one.name == check.name), None)
     if check is None or not isinstance(planned, PlannedCorrectness) or not check.cause or plan.device != "vgpu":
         return result
     again = CASE.search(check.cause.next)
-    case = _case(planned, again or SIZE.search(check.cause.headline))
-    if case is None or any(one.cure.endswith(ALL_IS_RIGHT) for one in check.findings[:1]):
+    found = again or SIZE.search(check.cause.headline)
+    if found is None or any(one.cure.endswith(ALL_IS_RIGHT) for one in check.findings[:1]):
         return result
-    begun, is_found = time.monotonic(), threading.Event()
-    took: list[float] = []
+    call = Call.of_size(planned, int(found["n"]), plan, run_judge, is_sandboxed=is_sandboxed)
+    seen = next((one for one in judged.checks if one.name == check.name), check)
+    bases, lines = wrong_parts(text, solution, call) if solution and again else ([], frozenset())
+    if len(bases) == 1 and lines:
+        bases = [Base(text, call, seen, lines=lines)]
+    first = next((one.id for one in seen.findings), "")
+    bases = sorted(bases, key=lambda one: first not in {other.id for other in one.failed.findings})
+    bases = bases or [Base(text, call, seen)]
+    listed = [
+        [(base, slip) for slip in slips(base.text, _mistake(base, plan.source), MOST, given=given, is_plain=is_plain)]
+        for base in bases
+    ]
+    before, result = (result, check), _with_wrong_lines(result, check, lines, plan.source)
+    check = next(one for one in result.checks if one.name == check.name)
+    edits = [one for turn in zip_longest(*listed) for one in turn if one][:MOST]
+    if edits and not again:  # the call fails after others only: do those that are made here let it fail?
+        edits.insert(0, (bases[0], Slip(0, "", "", text, is_of_device=False)))
     own = own_lines(text.split("\n"))
-
-    def outcome(slip: Slip) -> CheckResult | None:
-        started = time.monotonic()
-        if is_found.is_set() or started - begun > max(SECONDS, ROUNDS * min(took, default=0)):
-            return None
-        tried = _tried(slip, case, plan, run_judge, is_sandboxed=is_sandboxed)
-        took.append(time.monotonic() - started)
-        return tried
-
     better: Slip | None = None
-    furthest: tuple[int, Slip] | None = None
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        seen = next((one for one in judged.checks if one.name == check.name), check)
-        edits = list(slips(text, _mistake(seen, plan.source), MOST, given=given, is_plain=is_plain))
-        if edits and not again:  # the call fails after others only: do those that are made here let it fail?
-            edits.insert(0, Slip(0, "", "", text, is_of_device=False))
-        for slip, tried in zip(edits, pool.map(outcome, edits), strict=True):
-            if tried and tried.verdict == "pass" and all(one.weight != "mistake" for one in tried.findings):
-                is_found.set()
-                if not slip.change:
-                    return result
-                return _because(result, check, slip, f"{slip.change} {ALL_IS_RIGHT}", plan.source)
-            if tried and slip.is_sure and slip.line in own and _is_better(tried, check):
-                better = better or slip
-            n = _next_failure(tried, check, case.sizes) if tried and slip.is_common else None
-            if n and (not furthest or n > furthest[0]):
-                furthest = n, slip
+    furthest: tuple[int, int, Slip] | None = None
+    for one in attempts(edits):
+        base, slip = one.base, one.slip
+        if is_right(one.found):
+            if not slip.change:
+                return result
+            others = frozenset(line for other in bases for line in other.lines or ()).difference(base.lines or ())
+            where = f"in {lines_text(others)}" if others else "in another line"
+            how = ALL_IS_RIGHT if base.is_all else f"(tried: this part is right then, something is wrong {where})"
+            known = before if base.is_all else (result, check)
+            return _because(*known, slip, f"{slip.change} {how}", plan.source)
+        if slip.is_sure and slip.line in own and _is_better(one.found, base.failed):
+            better = better or slip
+        n = _next_failure(one.found, base.failed, call.case.sizes, one.is_right_with_fewer) if slip.is_common else None
+        if n and (not furthest or n > furthest[0]):
+            furthest = n, _size(base.failed), slip
     if better:
         return _because(result, check, better, f"{better.change} {ELSE_IS_LEFT}", plan.source)
-    if furthest and again and check.cause.id.startswith("wrong") and not any(one.cure for one in check.findings[:1]):
-        n, slip = furthest
-        cure = f"{slip.change} (tried: n = {again['n']} is right then, something else is left at n = {n})"
+    if furthest and again and not any(one.cure for one in check.findings[:1]):
+        n, right, slip = furthest
+        cure = f"{slip.change} (tried: n = {right} is right then, something else is left at n = {n})"
         return _because(result, check, slip, cure, plan.source)
     return result
 
 
-def _next_failure(tried: CheckResult, check: CheckResult, sizes: Sequence[int]) -> int | None:
+def _with_wrong_lines(result: LabResult, check: CheckResult, lines: frozenset[int], source: str) -> LabResult:
+    """Return the result in which a failed check says in which of the learner's lines the mistake is, if that is known.
+
+    Its place is there as well, where it was in no line of theirs.
+    """
+    if not lines or not check.cause:
+        return result
+    said = f"{WRONG_LINES} {lines_text(lines)} (tried: with the reference solution's code there all is right)"
+    where = check.cause.where
+    if where and where.line not in lines and not any(is_of_device(one) for one in check.findings[:1]):
+        where = where.model_copy(update={"file": source, "line": min(lines)})
+    cause = check.cause.model_copy(update={"details": (said, *check.cause.details), "where": where})
+    changed = check.model_copy(update={"cause": cause})
+    checks = tuple(changed if one.name == check.name else one for one in result.checks)
+    return result.model_copy(update={"checks": checks})
+
+
+def _next_failure(
+    tried: CheckResult, failed: CheckResult, sizes: Sequence[int], are_fewer_right: Callable[[int], bool]
+) -> int | None:
     """Return at how many elements a check fails with an edit that puts this failure right, where another is left.
 
-    None where it does not: at least two larger sizes have to be right, so that this is no accident.
+    None where it does not: at least two larger sizes have to be right, so that this is no accident. A race, say, is
+    reported before wrong outputs of fewer elements: there `are_fewer_right` is asked.
     """
-    if not tried.cause or not check.cause or tried.verdict != "fail":
+    old, new = _size(failed), _size(tried)
+    if not old or not tried.cause or tried.verdict != "fail" or sum(old < size < new for size in sizes) < 2:
         return None
-    if not tried.cause.id.startswith("wrong"):  # it is reported before wrong outputs of fewer elements
-        return None
-    old, new = CASE.search(check.cause.next), CASE.search(tried.cause.next)
-    larger = [size for size in sizes if old and size > int(old["n"])]
-    return int(new["n"]) if new and larger[1:] and int(new["n"]) > larger[1] else None
+    return new if tried.cause.id.startswith("wrong") or are_fewer_right(new) else None
+
+
+def _size(check: CheckResult) -> int:
+    """Return at how many elements a check has failed."""
+    found = CASE.search(check.cause.next) if check.cause else None
+    return int(found["n"]) if found else 0
 
 
 def _is_better(tried: CheckResult, check: CheckResult) -> bool:
@@ -144,47 +158,16 @@ def _places(findings: Sequence[Finding]) -> list[frozenset[tuple[str, int]]]:
     return [places for places in found if places]
 
 
-def _mistake(check: CheckResult, source: str) -> Mistake:
+def _mistake(base: Base, source: str) -> Mistake:
     """Return what is known of the mistake for which a check has failed."""
-    cause, finding = check.cause, next(iter(check.findings), None)
+    cause, finding = base.failed.cause, next(iter(base.failed.findings), None)
     parts = finding.parts if finding else ()
-    lines = {part.line for part in parts if Path(part.file).name == Path(source).name}
-    if cause and cause.where and Path(cause.where.file).name == Path(source).name:
-        lines.add(cause.where.line)
+    names = (Path(source).name, base.call.name)
+    seen = {part.line for part in parts if Path(part.file).name in names}
+    if cause and cause.where and Path(cause.where.file).name in names:
+        seen.add(cause.where.line)
     known = finding.id if finding else cause.id if cause else ""
-    return Mistake(known, finding.variable if finding else "", frozenset(lines - {0}))
-
-
-def _case(planned: PlannedCorrectness, found: re.Match[str] | None) -> PlannedCorrectness | None:
-    """Return the part of a check that is asked of an edit: its small sizes, and that of the call that failed."""
-    if found is None:
-        return None
-    sizes = sorted({int(found["n"]), *(size for size in planned.sizes if size <= MANY)})
-    update: dict[str, Any] = {"sizes": sizes, "repeated_up_to": None, "extra": [], "needs": None}
-    return planned.model_copy(update=update)
-
-
-def _tried(
-    slip: Slip, case: PlannedCorrectness, plan: Plan, run_judge: Judge, *, is_sandboxed: bool
-) -> CheckResult | None:
-    """Return what a check finds with an edit; None where that does not compile."""
-    element = "provenance" if case.element == "affine" else case.element
-    least = {"warp_instructions": INSTRUCTIONS, "seconds": TRY_SECONDS}
-    limits = plan.limits.model_copy(update={key: min(getattr(plan.limits, key), most) for key, most in least.items()})
-    update: dict[str, Any] = {"checks": [case], "limits": limits}
-    with scratch() as folder:
-        path, code = folder / "scan.cu", folder / "scan.ptx"
-        path.write_text(slip.program, encoding="utf-8")
-        try:
-            if slip.is_of_device and not is_sandboxed:
-                make_device_code(path, element, code)
-                update |= {"device_code": str(code)}
-            else:
-                update |= {"runners": {element: str(build_runner(path, element, "vgpu", is_sandboxed=is_sandboxed))}}
-            (tried,) = run_judge(plan.model_copy(update=update)).checks
-        except (WorkError, KitError):
-            return None
-    return tried
+    return Mistake(known, finding.variable if finding else "", frozenset(seen - {0}), base.lines)
 
 
 def _because(result: LabResult, check: CheckResult, slip: Slip, cure: str, source: str) -> LabResult:

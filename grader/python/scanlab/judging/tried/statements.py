@@ -23,6 +23,8 @@ CASE = re.compile(r" --n (?P<n>[0-9]{1,10}) --seed [0-9]{1,20} --schedule (?P<sc
 """How the command ends that makes a failing call again."""
 MOVED = "barrier.divergent"
 """What a barrier is that was moved: the judge has given it the learner's own lines."""
+WRONG_LINES = "what is wrong is in"
+"""How the fact begins in which of the learner's lines a mistake is."""
 MANY = 8192
 """Elements of the call that has to be right as well, at most."""
 DEFINITION = """\

@@ -4,15 +4,20 @@ A rule finds a slip in the text alone, so what it finds may be meant as it stand
 was tried that helps.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 
 from scanlab.judging.tried.slips import algorithm, blocks, cuda, indices, language, memory, order, threads
-from scanlab.judging.tried.slips.program import Mistake, Program, Slip
+from scanlab.judging.tried.slips.program import Edit, Mistake, Program, Rule, Slip
 
 PLAIN = (*memory.RULES, *language.RULES, *cuda.RULES, *threads.PLAIN)
 """What is hardly ever meant as it stands, and so is looked for in given code as well, before the rest."""
 OTHERS = (*order.RULES, *threads.RULES, *blocks.RULES, *indices.RULES, *algorithm.RULES)
+
+
+TURN = 3
+"""Edits of a rule, before those of the others."""
 
 
 def slips(
@@ -26,9 +31,7 @@ def slips(
     own, others = Program(text, mistake), Program(text, mistake, is_own=False, given=given)
     found: dict[str, Slip] = {}
     for rules, program in ((PLAIN, own), (PLAIN, others), (OTHERS, own), (OTHERS, others)):
-        if is_plain is (rules is not PLAIN):
-            continue
-        for rule, edit in ((one, edit) for one in rules for edit in one.edits(program)):
+        for rule, edit in _in_turn(rules, program) if is_plain is not (rules is not PLAIN) else ():
             is_sure = edit.is_sure or rule.is_sure or rule in language.RULES
             slip = replace(program.slip(edit), is_sure=is_sure, is_common=rule.is_common)
             if edit.line in program.numbers and slip.program != text:
@@ -36,3 +39,14 @@ def slips(
             if len(found) == most:
                 return list(found.values())
     return list(found.values())
+
+
+def _in_turn(rules: Sequence[Rule], program: Program) -> Iterator[tuple[Rule, Edit]]:
+    """Yield what each rule finds, a few edits of each in turn: a rule that finds many keeps no other one waiting."""
+    left = [(rule, iter(rule.edits(program))) for rule in rules]
+    while left:
+        for rule, edits in left.copy():
+            turn = list(islice(edits, TURN))
+            yield from ((rule, edit) for edit in turn)
+            if len(turn) < TURN:
+                left.remove((rule, edits))

@@ -1,7 +1,7 @@
 """Indices, bounds and sums of a scan that are off a little."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from scanlab.judging.tried.slips.cuda import CALL
 from scanlab.judging.tried.slips.order import swapped_lines
@@ -44,7 +44,14 @@ ADDED = compiled(r"(?<![=!<>+\-*/])\b([\w.\[\] ]{1,60}?)\s*=\s*(<OPERAND>)\s*\+\
 STORES = re.compile(r"\bd_y\s*\[[^;=]{1,60}\]\s*=\s*(s_\w{1,40})\s*\[")
 KEPT_ALONE = re.compile(r"^\s*([A-Za-z_]\w{0,40})\s*=\s*([^;=?]{1,80});")
 BEGINS_BEHIND = re.compile(r"\bfor\s*\(\s*int\s+\w{1,40}\s*=\s*(\w{1,40})(\s*\+\s*1)\s*;")
+EQUAL = re.compile(r"\bif\s*\(\s*[A-Za-z_]\w{0,40}\s*(==)\s*([A-Za-z_]\w{0,40})\s*\)")
+CONDITION = compiled(r"\bif\s*(<GROUP>)")
+LIMIT = re.compile(r"[<>]=?\s*n\b")
+TAIL = re.compile(r"(?<![\w.])([A-Za-z_]\w{0,40})\s*<\s*n\b")
+STORED = re.compile(r"\bd_\w{1,40}\s*\[[^;]{1,80}\]\s*=(?!=)")
 WRONG = "wrong"
+Lines = Iterable[tuple[int, str]]
+"""Numbers and codes of lines."""
 
 
 def _both_ways(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -135,9 +142,9 @@ def _not_summed_up(program: Program) -> Iterator[Edit]:
                 yield Edit(number, *found.span(2), f"{name} + {value}", because)
 
 
-def _sums(program: Program) -> Iterator[Edit]:
-    """Find an addition that is one too many, or whose operands stand the wrong way round."""
-    for number, code in program.involved():
+def _sums(program: Program, lines: Lines | None = None) -> Iterator[Edit]:
+    """Find an addition that is one too many, or whose operands stand the wrong way round, in lines that take part."""
+    for number, code in lines or program.involved():
         found = ADDED.search(code)
         if not found:
             continue
@@ -190,11 +197,13 @@ def _times_a_size(program: Program) -> Iterator[Edit]:
         yield Edit(number, *found.span(1), "run_length", because, is_sure=is_sure)
 
 
-def _index(program: Program) -> Iterator[Edit]:
+def _index(program: Program, lines: Lines | None = None) -> Iterator[Edit]:
     """Find an index that is off by one, or goes the other way, in lines that take part."""
-    for number, code in program.involved():
+    for number, code in lines or program.involved():
         for found in INDEX.finditer(code):
             was, because = found[1], f"the index {found[1]} is off"
+            if was.isdigit():
+                continue
             for sign, other in ((" + ", " - "), (" - ", " + ")):
                 if sign in was:
                     yield Edit(number, *found.span(1), was.replace(sign, other, 1), because)
@@ -203,6 +212,31 @@ def _index(program: Program) -> Iterator[Edit]:
             else:
                 yield Edit(number, *found.span(1), f"{was} + 1", because)
                 yield Edit(number, *found.span(1), f"{was} - 1", because)
+
+
+def _equal_only(program: Program) -> Iterator[Edit]:
+    """Find a comparison with one number where it is about all up to it, or from it on."""
+    for number, found in program.matches(EQUAL):
+        for meant in ("<=", ">=") if program.is_of_device(number) else ():
+            because = f"this is about {found[2]} alone, and not about what is before or behind it"
+            yield Edit(number, *found.span(1), meant, because)
+
+
+def _tail_guard(program: Program) -> Iterator[Edit]:
+    """Find a condition for a write without a look at the end of the data, which lines nearby have."""
+    for number, found in program.matches(CONDITION):
+        behind = f"{program.code(number)[found.end() :]}{program.code(number + 1)}"
+        if LIMIT.search(found[0]) or not STORED.search(behind):
+            continue
+        for index in dict.fromkeys(TAIL.findall(program.around(number))):
+            because = f"beyond {index} = n - 1 there are no elements, and threads write there"
+            condition = f"({found[1][1:-1]})" if "||" in found[1] else found[1][1:-1]
+            yield Edit(number, *found.span(1), f"({condition} && {index} < n)", because)
+
+
+def _further(find: Callable[[Program, Lines], Iterator[Edit]]) -> Callable[[Program], Iterator[Edit]]:
+    """Return what looks for the same in the lines from which a mistake may come."""
+    return lambda program: find(program, program.sources())
 
 
 def _other_array(program: Program) -> Iterator[Edit]:
@@ -271,8 +305,19 @@ RULES = (
     Rule(places_of_a_level, "wrong|bounds|race|uninitialised", is_common=True),
     Rule(_one_off, "wrong|bounds|race", is_common=True),
     Rule(whose_turn, "wrong|race|uninitialised"),
-    Rule(_index, WRONG),
+    Rule(_index, "wrong|bounds", is_common=True),
     Rule(halves, "wrong|race"),
+    Rule(_tail_guard, "wrong|bounds|race"),
+    rewrite(
+        r"\bblockIdx\.x\s*\*\s*(blockDim\.x|block_size)(?=\s*[;+)])",
+        "section_size",
+        r"a block has a section of section_size elements, and \1 threads",
+        "wrong|bounds|race|uninitialised",
+        group=1,
+    ),
+    Rule(_further(_index), "wrong|bounds|race|uninitialised", is_common=True),
+    Rule(_further(_sums), "wrong|race", is_common=True),
+    Rule(_equal_only, "wrong|bounds|race|deadlock"),
     Rule(_other_array, WRONG),
     Rule(_mixed_arguments, "wrong|race|uninitialised"),
     Rule(swapped_lines, "wrong|uninitialised|deadlock"),

@@ -28,6 +28,9 @@ ON_HOST = compiled(
 )
 """An array on the host: its size in bytes, or its number of elements."""
 GIVEN_ADDRESS = re.compile(r"<<<[^;<>]{1,120}>>>\s*\([^;]{0,120}?(&\s*(\w{1,40}))\s*[,)]")
+ALLOCATED = compiled(
+    r"\bcudaMalloc\s*\(\s*(?:\(\s*void\s*\*\*\s*\)\s*)?&\s*([\w.\->]{1,60})\s*,((?:[^(){};,]|<GROUP>){1,80}+)\)"
+)
 ZEROED = compiled(r"\bcudaMemset(?:Async)?\s*\(\s*([\w.\->]{1,60})\s*,\s*0\s*,((?:[^(){};,]|<GROUP>){1,80}+)[,)]")
 NULL_IS_PASSED = re.compile(r"\b(\w{1,60})\s*(?:<[^<>;]{0,40}>\s*)?<<<[^;<>]{1,120}>>>\s*\([^;]*\b(?:nullptr|NULL)\b")
 
@@ -174,6 +177,28 @@ def _too_few(program: Program) -> Iterator[Edit]:
                 yield Edit(number, *found.span(1), meant, because, is_sure=is_part)
 
 
+def _not_zeroed(program: Program) -> Iterator[Edit]:
+    """Find memory of the device of which a part is set to zero, or nothing is."""
+    for number, found in program.matches(ALLOCATED):
+        pointer, size = found[1], found[2].strip()
+        zeroed = [
+            (line, one)
+            for line in program.function(number)
+            for one in ZEROED.finditer(program.code(line))
+            if one[1] == pointer
+        ]
+        for line, one in zeroed:
+            if "".join(one[2].split()) != "".join(size.split()) and line in program.numbers:
+                because = f"{pointer} has {size} bytes, and not all of them are set to zero"
+                yield Edit(line, *one.span(2), f" {size}", because, is_sure=True)
+        if not zeroed:
+            call = f"SCANLAB_CUDA_CHECK(cudaMemset({pointer}, 0, {size}));"
+            text = program.lines[number - 1]
+            because = f"{pointer} holds whatever was in its memory before: nothing sets it"
+            meant = f"{text}\n{' ' * program.indent(number)}{call}"
+            yield Edit(number, 0, len(text), meant, because, f"put `{call}` behind line {number}")
+
+
 def _one_more(program: Program) -> Iterator[Edit]:
     """Find memory of the device that lacks one place, as that of a counter beside the flags."""
     for number, found in program.matches(SIZE_IN_BYTES):
@@ -216,6 +241,7 @@ def _is_of_threads(program: Program, number: int, name: str) -> bool:
 
 
 RULES = (
+    Rule(_not_zeroed, r"uninitialised\.(?:global|memory)|deadlock|endless"),
     Rule(_not_shared, r"wrong|bounds\.local|uninitialised|race"),
     Rule(_dynamic, r"bounds\.shared"),
     Rule(_one_more, r"bounds\.global"),

@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from scanlab.judging.tried.slips.program import Edit, Program, Rule, rewrite
 
 WAITS = re.compile(r"\bwhile\s*\(\s*(!?\s*)([A-Za-z_]\w{0,40})\s*(?:[=!<>]=?|\))")
+PLAIN_WAIT = re.compile(
+    r"\bwhile\s*\(\s*!?\s*(\*\s*\w{1,40}|[A-Za-z_][\w.]{0,60}(?:->\w{1,40})?\[[^\[\]]{1,60}\])\s*(?:[=!<>]=?\s*\w{1,20}\s*)?\)"
+)
 COUNTED = re.compile(r"^\s*(atomicAdd\s*\(\s*([&\w.\->\[\]]{1,80})\s*,\s*1\s*\))\s*;")
 STATEMENT = re.compile(r"^\s*[^\s{}].*;\s*$")
 STARTS = re.compile(r"^\s*(?:return|break|continue|case|default|else|for|while|do|if)\b")
@@ -21,6 +24,17 @@ def _read_again(program: Program) -> Iterator[Edit]:
                 because = f"{found[2]} is read once, in line {back}, and the loop looks at that for ever"
                 yield Edit(number, *found.span(2), f"({read[1]})", because)
                 break
+
+
+def _plain_flag(program: Program) -> Iterator[Edit]:
+    """Find a flag that a loop waits for and reads like any other memory."""
+    for number, found in program.matches(PLAIN_WAIT):
+        flag = found[1]
+        if re.search(r"\bvolatile\b|atomic", program.code(number)):
+            continue
+        pointer = flag.lstrip("* ") if flag.startswith("*") else f"&{flag}"
+        because = f"{flag} is read like any other memory, which may be kept: an atomic reads it again each time"
+        yield Edit(number, *found.span(1), f"atomicAdd({pointer}, 0)", because)
 
 
 def _read_behind(program: Program) -> Iterator[Edit]:
@@ -55,6 +69,7 @@ def swapped_lines(program: Program) -> Iterator[Edit]:
 
 
 RULES = (
+    Rule(_plain_flag, r"race\.global|deadlock|endless", is_sure=True),
     Rule(_read_again, "endless|deadlock"),
     Rule(_read_behind, r"race\.global|wrong|deadlock"),
     rewrite(

@@ -24,6 +24,12 @@ TYPE = (
 INSIDE_KERNEL = re.compile(r"__(?:global|device)__[^;{}]{1,400}\{")
 INTERNAL = re.compile(r"\bnamespace\s*\{|\bstatic\s+(?:inline\s+)?__(?:global|device)__")
 """Names of such functions have a hash of the file in them."""
+NAMES = re.compile(r"(?<![\w.])[A-Za-z_]\w{0,60}")
+SETS = re.compile(
+    r"(?<![\w.>])([A-Za-z_]\w{0,60})(?:\[[^\[\]]{0,60}\])?\s*(?:[-+*/|&^%]|<<|>>)?=(?!=)|(?:\+\+|--)\s*([A-Za-z_]\w{0,60})"
+)
+DEPTH = 3
+"""So far back is what sets something followed."""
 OUTPUT = re.compile(r"\bd_y\s*\[[^;]{1,80}\]\s*=(?!=)")
 
 
@@ -43,6 +49,8 @@ class Mistake:
     variable: str = ""
     lines: frozenset[int] = frozenset()
     """Of the learner's file, that take part in it."""
+    within: frozenset[int] | None = None
+    """Lines of theirs in which it is; None: that is not known."""
 
 
 @dataclass(frozen=True)
@@ -97,13 +105,12 @@ class Program:
         self.codes = without_comments(text).split("\n")
         self.whole = "\n".join(self.codes)
         own = own_lines(self.lines)
-        numbers = range(1, len(self.lines) + 1)
-        self.numbers = [
-            number
-            for number in numbers
-            if (number in own if is_own else number not in own and self.lines[number - 1].strip() not in given)
-        ]
+        known = own if mistake.within is None else own & mistake.within
+        every = range(1, len(self.lines) + 1)
+        others = (number for number in every if number not in own and self.lines[number - 1].strip() not in given)
+        self.numbers = sorted(known) if is_own else list(others)
         """Of the lines that may be edited."""
+        self._functions: dict[int, str] = {}  # the code of each that has been asked for, by its first line
         self._ends = [end for end, code in enumerate(self.codes, 1) if code.startswith("}")]
 
     def code(self, number: int) -> str:
@@ -126,6 +133,28 @@ class Program:
         for number in sorted(near.intersection(self.numbers)):
             yield number, self.code(number)
 
+    def sources(self) -> Iterator[tuple[int, str]]:
+        """Yield other lines that a mistake may come from, as far as they may be edited, the nearest first.
+
+        Those that set what the involved lines use, and so on; then what is left of the lines in which the mistake is.
+        """
+        frontier = {number for number, _ in self.involved()}
+        known = set(frontier)
+        for _ in range(DEPTH):
+            names = set(NAMES.findall("\n".join(self.code(number) for number in frontier)))
+            found = [number for number in self.numbers if number not in known and names & set(self.sets(number))]
+            nearest = sorted(found, key=lambda number: min(abs(number - one) for one in frontier))
+            yield from ((number, self.code(number)) for number in nearest)
+            frontier = set(found)
+            known |= frontier
+        for number in self.numbers if self.mistake.within else ():
+            if number not in known and self.is_of_device(number):
+                yield number, self.code(number)
+
+    def sets(self, number: int) -> list[str]:
+        """Return the names of what a line sets."""
+        return [one or other for one, other in SETS.findall(self.code(number))]
+
     def matches(self, pattern: re.Pattern[str]) -> Iterator[tuple[int, re.Match[str]]]:
         """Yield where a pattern is found, and in which line."""
         for number, code in self.each():
@@ -134,8 +163,10 @@ class Program:
 
     def around(self, number: int) -> str:
         """Return the code of the function in which a line stands, as far as lines that begin with a brace end it."""
-        before = re.split(r"^\}", "\n".join(self.codes[: number - 1]), flags=re.MULTILINE)[-1]
-        return f"{before}\n{re.split(r'^}', chr(10).join(self.codes[number - 1 :]), flags=re.MULTILINE)[0]}"
+        lines = self.function(number)
+        if lines.start not in self._functions:
+            self._functions[lines.start] = "\n".join(self.codes[lines.start - 1 : lines.stop - 1])
+        return self._functions[lines.start]
 
     def indent(self, number: int) -> int:
         """Return how far a line is indented."""

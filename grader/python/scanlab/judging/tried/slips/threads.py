@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 from scanlab.judging.tried.slips.program import Edit, Program, Rule, compiled, rewrite
+from scanlab.judging.tried.statements import without_comments
 
 ALONE = re.compile(r"\b(lane|t|tid|threadIdx\.x)\s*==\s*(0|\w{1,40}(?:\.x)?\s*-\s*1|31)(?=\s*[)&|?])")
 IF = compiled(r"\bif\s*(<GROUP>)\s*")
@@ -20,6 +21,8 @@ TOTAL = re.compile(
 EVERY_LANE_ADDS = re.compile(r"(\s*)(atomicAdd\s*\(\s*&?[\w.\->]{1,60}\s*,[^;]{1,80}\)\s*;.*)")
 DEVICE_FUNCTION = re.compile(r"__device__[^;{}()]{1,120}?\b(\w{1,60})\s*\([^;{}]{0,300}\)\s*\{")
 LEAVES_A_TURN = compiled(r"(\s*)if\s*(<GROUP>)\s*\{?\s*(?:break|continue)\s*;\s*\}?\s*")
+SHUFFLE = compiled(r"\b(shuffle_up|shuffle|of_last_lane|__shfl(?:_up|_down|_xor)?_sync)\s*<GROUP>")
+FEW = re.compile(r"\bif\s*\(\s*(t|tid|threadIdx\.x|lane)\s*<\s*(warps|\w*[wW]arps|[248]|16)\s*\)")
 ASSIGNS = re.compile(
     r"(\s*)(?!(?:const|int|auto|Element|for|while)\b)"
     r"([\w.\->]{1,60}\s*(?:\[[^;]{1,60}\])?\s*[-+*]?=(?!=)[^;]{1,120};.*)"
@@ -183,7 +186,43 @@ def _leaves_a_turn(program: Program) -> Iterator[Edit]:
             yield program.rewritten(guarded, because)
 
 
+def _shuffle_in_a_branch(program: Program) -> Iterator[Edit]:
+    """Find a shuffle that only the lanes of a condition reach, where it can be in front of that."""
+    for number, code in program.each():
+        shuffle = SHUFFLE.search(code)
+        if not shuffle or not program.is_of_device(number):
+            continue
+        for head in program.enclosing(number):
+            branch = IF.match(program.code(head).lstrip())
+            if not branch or head < number - 2:
+                continue
+            kind = "const Element" if shuffle[1] == "shuffle_up" else "const auto"
+            first = f"{' ' * program.indent(head)}{kind} taken = {shuffle[0]};"
+            lines = {line: program.lines[line - 1] for line in range(head, number + 1)}
+            at = program.lines[number - 1]
+            lines[number] = f"{at[: shuffle.start()]}taken{at[shuffle.end() :]}"
+            meant = "\n".join([first, *lines.values()])
+            because = (
+                "the lanes that the condition leaves out do not come to this shuffle, and the others wait for them"
+            )
+            cure = (
+                f"put `{first.strip()}` before line {head}, and write line {number} as "
+                f"`{without_comments(lines[number]).strip()}`"
+            )
+            yield Edit(head, 0, len(program.lines[head - 1]), meant, because, cure, more=number - head)
+
+
+def _part_of_a_warp(program: Program) -> Iterator[Edit]:
+    """Find a condition that lets a part of the first warp to a function for all of its lanes."""
+    for number, found in program.matches(FEW):
+        meant = "warp_size" if "warp_size" in program.whole else "32"
+        because = f"only {found[2]} lanes of the warp come to what is for all of its lanes"
+        yield Edit(number, *found.span(2), meant, because)
+
+
 PLAIN = (
+    Rule(_shuffle_in_a_branch, "deadlock|warp|wrong|endless", is_sure=True),
+    Rule(_part_of_a_warp, r"deadlock|warp", is_sure=True),
     Rule(_one_calls_for_all, "wrong|race|barrier|deadlock|uninitialised|bounds", is_sure=True),
     Rule(_leaves_a_turn, "race|barrier|deadlock|wrong", is_sure=True),
     Rule(_leaves, "wrong|barrier|deadlock|uninitialised|warp"),

@@ -1,0 +1,136 @@
+"""The failing call of a check, made again by another program."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from scanlab.errors import KitError, WorkError
+from scanlab.judging.compile import build_runner
+from scanlab.judging.plan import Plan, PlannedCorrectness
+from scanlab.judging.result import CheckResult, LabResult
+from scanlab.judging.tried.statements import MANY
+from scanlab.judging.tried.versions import can_be_joined, device_codes, with_one_entry
+from scanlab.scratch import scratch
+
+INSTRUCTIONS = 4_000_000
+"""That a warp executes in a launch of what is tried: what does not end is given up soon, and after …"""
+TRY_SECONDS = 4.0
+"""… so much processor time."""
+
+IN_ORDER = "schedule in_order"
+"""How the headline of a call ends whose blocks and warps run one after the other."""
+SAME_DATA = "the same data is right under "
+"""How the fact begins that other schedules have shown nothing."""
+MORE_SEEDS = 3
+"""With which a program that fails under some schedules only is looked at again."""
+
+Judge = Callable[[Plan], LabResult]
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call that has failed, at which programs are tried: at its size and at the small ones of its check."""
+
+    case: PlannedCorrectness
+    plan: Plan
+    run_judge: Judge
+    is_sandboxed: bool
+
+    @classmethod
+    def of_size(
+        cls, planned: PlannedCorrectness, n: int, plan: Plan, run_judge: Judge, *, is_sandboxed: bool
+    ) -> "Call":
+        """Return the part of a check that is asked of what is tried; `plan` is what was graded."""
+        sizes = sorted({n, *(size for size in planned.sizes if size <= MANY)})
+        update: dict[str, Any] = {"sizes": sizes, "repeated_up_to": None, "extra": [], "needs": None}
+        least = {"warp_instructions": INSTRUCTIONS, "seconds": TRY_SECONDS}
+        limits = {key: min(getattr(plan.limits, key), most) for key, most in least.items()}
+        plan = plan.model_copy(update={"limits": plan.limits.model_copy(update=limits)})
+        return cls(planned.model_copy(update=update), plan, run_judge, is_sandboxed)
+
+    @property
+    def element(self) -> str:
+        """Return the element that the call is made with: of affine maps, names."""
+        return "provenance" if self.case.element == "affine" else self.case.element
+
+    @property
+    def name(self) -> str:
+        """Return what files are called that take the submission's place."""
+        name = Path(self.plan.source).name
+        return name if re.fullmatch(r"[\w.\-]{1,80}\.cu", name) else "scan.cu"
+
+    def can_be_joined(self, text: str) -> bool:
+        """Return whether `codes` can be asked for the device code of a version."""
+        return not self.is_sandboxed and can_be_joined(text)
+
+    def codes(self, texts: Sequence[str]) -> list[str]:
+        """Return the PTX of several versions of a submission; nothing of one that does not compile."""
+        with scratch() as folder:
+            return device_codes(
+                [with_one_entry(text, self.case.entry) for text in texts], self.name, self.element, folder
+            )
+
+    def with_code(self, code: str) -> CheckResult | None:
+        """Return what the check finds with other device code, PTX, or with the program's own."""
+        update = {"checks": [self.case]}
+        with scratch() as folder:
+            if code:
+                path = folder / "scan.ptx"
+                path.write_text(code, encoding="utf-8")
+                update |= {"device_code": str(path)}
+            try:
+                (tried,) = self.run_judge(self.plan.model_copy(update=update)).checks
+            except (WorkError, KitError):
+                return None
+        return tried
+
+    def with_fewer(self, n: int) -> "Call":
+        """Return the call with fewer than n elements."""
+        return replace(self, case=self.case.model_copy(update={"sizes": [one for one in self.case.sizes if one < n]}))
+
+    def fails_again(self, code: str = "") -> bool:
+        """Return whether the check fails with one of a few other seeds, and so under schedules of other threads."""
+        seeds = range(self.plan.seed + 1, self.plan.seed + 1 + MORE_SEEDS)
+        calls = (replace(self, plan=self.plan.model_copy(update={"seed": seed})) for seed in seeds)
+        return any(found is None or not is_right(found) for found in (call.with_code(code) for call in calls))
+
+    def by_program(self, text: str) -> "Call | None":
+        """Return the call made by another program; None where that does not compile."""
+        with scratch() as folder:
+            path = folder / self.name
+            path.write_text(text, encoding="utf-8")
+            try:
+                runner = build_runner(path, self.element, "vgpu", is_sandboxed=self.is_sandboxed)
+            except (WorkError, KitError):
+                return None
+        return replace(self, plan=self.plan.model_copy(update={"runners": {self.element: str(runner)}}))
+
+
+def is_right(tried: CheckResult) -> bool:
+    """Return whether a check passes and has found no mistake."""
+    return tried.verdict == "pass" and all(one.weight != "mistake" for one in tried.findings)
+
+
+@dataclass(frozen=True)
+class Base:
+    """A program that fails, of which edits are tried."""
+
+    text: str
+    call: Call
+    failed: CheckResult
+    """What the check finds of it."""
+    code: str = ""
+    """PTX with which the call makes it; empty: the call's own program is it."""
+    lines: frozenset[int] | None = None
+    """In which the mistake is; None: that is not known."""
+    is_all: bool = True
+    """What is right then is the whole program."""
+
+    @property
+    def is_rare(self) -> bool:
+        """Return whether the call fails under some schedules only."""
+        cause = self.failed.cause
+        texts = (cause.headline, cause.rationale, *cause.details) if cause else ()
+        return not any(IN_ORDER in text for text in texts[:1]) or any(SAME_DATA in text for text in texts)
