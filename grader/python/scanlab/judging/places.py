@@ -61,6 +61,7 @@ NEVER_ASKED = "never asked for the error"
 FIRST_WRONG = "is the addition where it first went wrong"
 LAUNCH_MEANT = re.compile(r"which array was meant|third launch parameter")
 ONE_THREAD_MEANT = "several threads of a block write to the same place"
+MORE_SUMS = "more sums of sections than"
 NOT_THE_BLOCK = "not from blockIdx.x"
 ALL_LANES = "must reach that call"
 CALLED_FROM = " is called from "
@@ -553,6 +554,7 @@ def _facts(cause: Cause, program: Program, finding: Finding | None) -> Iterator[
     is_about_launch = (
         cause.id in ABOUT_LAUNCHES
         or (cause.id.startswith("cost.") and "launch one" in cause.rationale)
+        or MORE_SUMS in cause.rationale
         or (finding is not None and LAUNCH_MEANT.search(finding.advice) is not None)
         or (
             finding is not None and ONE_THREAD_MEANT in finding.advice and len({one.line for one in finding.parts}) == 1

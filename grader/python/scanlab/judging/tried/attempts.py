@@ -66,7 +66,7 @@ def attempts(edits: Sequence[Edit]) -> list[Attempt]:
             if not call or not result:
                 continue
             if is_right(result):
-                if slip.change and base.is_rare:
+                if base.is_rare:
                     with is_checked:  # another order of the threads may have hidden the mistake
                         if not base.call.fails_again(base.code) or call.fails_again(code):
                             continue

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 from itertools import zip_longest
+from operator import itemgetter
 from pathlib import Path
 
 from scanlab.judging.compiler.messages import lines_text, own_lines
@@ -10,7 +11,7 @@ from scanlab.judging.finding_names import rank_of
 from scanlab.judging.plan import Plan, PlannedCorrectness
 from scanlab.judging.report import ALL_IS_RIGHT, is_of_device
 from scanlab.judging.result import CheckResult, Finding, LabResult, Where
-from scanlab.judging.tried.attempts import attempts
+from scanlab.judging.tried.attempts import Attempt, attempts
 from scanlab.judging.tried.regions import wrong_parts
 from scanlab.judging.tried.runs import Base, Call, Judge, is_right
 from scanlab.judging.tried.slips import slips
@@ -19,6 +20,9 @@ from scanlab.judging.tried.statements import CASE, WRONG_LINES, with_said
 
 MOST = 40
 """Edits that are tried of one program."""
+OF_THE_HOST = ("host_pointer", "crash")
+"""How ids begin of what host code does: no code of the device is the cause."""
+NO_LINES: frozenset[int] = frozenset()
 ELSE_IS_LEFT = "(tried: this is gone then, something else is left)"
 REFUSED = ("cuda.error", "launch.failed")
 """Findings of a call that the device refuses."""
@@ -55,46 +59,83 @@ def with_slip(
         return result
     call = Call.of_size(planned, int(found["n"]), plan, run_judge, is_sandboxed=is_sandboxed)
     seen = next((one for one in judged.checks if one.name == check.name), check)
-    bases, lines = wrong_parts(text, solution, call) if solution and again else ([], frozenset())
+    if not again:  # the call fails after others only: do those that are made here let it fail?
+        now = call.with_code("")
+        if now is None or is_right(now):
+            return result
+        seen = now
+    known = next((one.id for one in seen.findings), "")
+    bases: list[Base] = []
+    lines = NO_LINES
+    if solution and not known.startswith(OF_THE_HOST):
+        bases, lines = wrong_parts(text, solution, call)
     if len(bases) == 1 and lines:
         bases = [Base(text, call, seen, lines=lines)]
-    first = next((one.id for one in seen.findings), "")
-    bases = sorted(bases, key=lambda one: first not in {other.id for other in one.failed.findings})
-    bases = bases or [Base(text, call, seen)]
+    bases = sorted(bases or [Base(text, call, seen)], key=lambda base: not _shows(base, known))
     listed = [
         [(base, slip) for slip in slips(base.text, _mistake(base, plan.source), MOST, given=given, is_plain=is_plain)]
         for base in bases
     ]
-    before, result = (result, check), _with_wrong_lines(result, check, lines, plan.source)
-    check = next(one for one in result.checks if one.name == check.name)
-    edits = [one for turn in zip_longest(*listed) for one in turn if one][:MOST]
-    if edits and not again:  # the call fails after others only: do those that are made here let it fail?
-        edits.insert(0, (bases[0], Slip(0, "", "", text, is_of_device=False)))
-    own = own_lines(text.split("\n"))
-    better: Slip | None = None
-    furthest: tuple[int, int, Slip] | None = None
-    for one in attempts(edits):
-        base, slip = one.base, one.slip
-        if is_right(one.found):
-            if not slip.change:
-                return result
-            others = frozenset(line for other in bases for line in other.lines or ()).difference(base.lines or ())
-            where = f"in {lines_text(others)}" if others else "in another line"
-            how = ALL_IS_RIGHT if base.is_all else f"(tried: this part is right then, something is wrong {where})"
-            known = before if base.is_all else (result, check)
-            return _because(*known, slip, f"{slip.change} {how}", plan.source)
-        if slip.is_sure and slip.line in own and _is_better(one.found, base.failed):
-            better = better or slip
-        n = _next_failure(one.found, base.failed, call.case.sizes, one.is_right_with_fewer) if slip.is_common else None
-        if n and (not furthest or n > furthest[0]):
-            furthest = n, _size(base.failed), slip
+    tried = attempts([one for turn in zip_longest(*listed) for one in turn if one][:MOST])
+    all_right = next((one for one in tried if one.base.is_all and is_right(one.found)), None)
+    if all_right:
+        return _because(result, check, all_right.slip, f"{all_right.slip.change} {ALL_IS_RIGHT}", plan.source)
+    wrong = NO_LINES.union(*(base.lines or () for base in bases))
+    return _with_best(
+        _with_wrong_lines(result, check, lines, plan.source), check.name, tried, known, wrong, plan.source
+    )
+
+
+def _shows(base: Base, known: str) -> bool:
+    """Return whether a program shows what was found first in the learner's."""
+    return base.is_all or known in {one.id for one in base.failed.findings}
+
+
+def _with_best(
+    result: LabResult, name: str, tried: Sequence[Attempt], known: str, wrong: frozenset[int], source: str
+) -> LabResult:
+    """Return the result in which a check says what helps best of edits after which not all is right.
+
+    `known`: what was found first; `wrong`: the lines of all parts that are wrong.
+    """
+    check = next(one for one in result.checks if one.name == name)
+    own = [one for one in tried if _shows(one.base, known)]
+    right = next((one for one in own if is_right(one.found)), None)
+    if right:
+        others = wrong.difference(right.base.lines or ())
+        where = f"in {lines_text(others)}" if others else "in another line"
+        cure = f"{right.slip.change} (tried: this part is right then, something is wrong {where})"
+        return _because(result, check, right.slip, cure, source)
+    sure = [one for one in own if one.slip.is_sure and one.slip.line in own_lines(one.base.text.split("\n"))]
+    better = next((one for one in sure if _is_better(one.found, one.base.failed)), None)
     if better:
-        return _because(result, check, better, f"{better.change} {ELSE_IS_LEFT}", plan.source)
-    if furthest and again and not any(one.cure for one in check.findings[:1]):
-        n, right, slip = furthest
-        cure = f"{slip.change} (tried: n = {right} is right then, something else is left at n = {n})"
-        return _because(result, check, slip, cure, plan.source)
+        return _because(result, check, better.slip, f"{better.slip.change} {ELSE_IS_LEFT}", source)
+    further: list[tuple[int, Attempt]] = []
+    for one in (one for one in own if one.slip.is_common):
+        n = _next_failure(one.found, one.base.failed, one.call.case.sizes, one.is_right_with_fewer)
+        further += [(n, one)] if n else []
+    if further and not any(one.cure for one in check.findings[:1]):
+        n, one = max(further, key=itemgetter(0))
+        size = _size(one.base.failed)
+        cure = f"{one.slip.change} (tried: n = {size} is right then, something else is left at n = {n})"
+        return _because(result, check, one.slip, cure, source)
+    beside = next((one for one in tried if is_right(one.found)), None)
+    if beside and check.cause:
+        slip = beside.slip
+        said = f"something else is wrong in {source}:{slip.line}: {slip.because}; {slip.change}"
+        return _with_detail(result, check, f"{said} (tried: that part is right then)")
     return result
+
+
+def _with_detail(result: LabResult, check: CheckResult, said: str, where: Where | None = None) -> LabResult:
+    """Return the result in which a failed check has one more fact, in front, and another place if that is given."""
+    if not check.cause:
+        return result
+    update = {"details": (said, *check.cause.details), "where": where or check.cause.where}
+    changed = check.model_copy(update={"cause": check.cause.model_copy(update=update)})
+    return result.model_copy(
+        update={"checks": tuple(changed if one.name == check.name else one for one in result.checks)}
+    )
 
 
 def _with_wrong_lines(result: LabResult, check: CheckResult, lines: frozenset[int], source: str) -> LabResult:
@@ -108,10 +149,7 @@ def _with_wrong_lines(result: LabResult, check: CheckResult, lines: frozenset[in
     where = check.cause.where
     if where and where.line not in lines and not any(is_of_device(one) for one in check.findings[:1]):
         where = where.model_copy(update={"file": source, "line": min(lines)})
-    cause = check.cause.model_copy(update={"details": (said, *check.cause.details), "where": where})
-    changed = check.model_copy(update={"cause": cause})
-    checks = tuple(changed if one.name == check.name else one for one in result.checks)
-    return result.model_copy(update={"checks": checks})
+    return _with_detail(result, check, said, where)
 
 
 def _next_failure(

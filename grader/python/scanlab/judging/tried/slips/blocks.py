@@ -10,6 +10,7 @@ SECTION = re.compile(
     r"(?<![(+])(?<!\+ )(\bblockIdx\.x)\s*\*\s*(?:section_size|blockDim\.x|block_size)(?!.*\+\s*section_size)"
 )
 PACKED = re.compile(r"(?:\b2\s*\*\s*([\w.]{1,40})|([\w.]{1,40})\s*(?:\*\s*2|<<\s*1))\s*[+|]")
+IS_THERE = re.compile(r"(?<![\w.&])(\w*(?:[tT]ag|[mM]ark|[sS]tatus)\w*(?:\[\w{1,20}\])?)\s*(?:!=|>)\s*0\b")
 WINDOW = re.compile(r"\b(\w{1,40})\s*-\s*(warp_size|32|warpSize)\s*[-+]\s*lane\b")
 GOES_ON = re.compile(r"\b(\w*[pP]refix\w*)\s*=\s*(\1)\s*\+")
 BEFORE = re.compile(r"(?:=|,)\s*(before)\s*(?=[;,)])")
@@ -44,6 +45,16 @@ def _unpacked(program: Program) -> Iterator[Edit]:
         for number, found in program.matches(compared):
             because = f"what is stored is {packed} * 2 and a bit: without the bit it is {found[1]} / 2"
             yield Edit(number, *found.span(1), f"{found[1]} / 2", because)
+
+
+def _of_any_call(program: Program) -> Iterator[Edit]:
+    """Find a tag that is asked for being there, and not for the number that was packed into it."""
+    for packed in sorted({one or other for one, other in PACKED.findall(program.whole)}):
+        for number, found in program.matches(IS_THERE):
+            if packed not in program.around(number) and "board" in program.around(number):
+                because = f"what an earlier call has left is there as well: {packed} says of which call it is"
+                meant = f"({found[1]}) / 2 == {packed}" if re.search(r"\W", found[1]) else f"{found[1]} / 2 == {packed}"
+                yield Edit(number, *found.span(), meant, because)
 
 
 def _window_stays(program: Program) -> Iterator[Edit]:
@@ -142,6 +153,7 @@ def _every_block_writes(program: Program) -> Iterator[Edit]:
 RULES = (
     Rule(_section_of_a_block, "wrong|bounds", is_common=True),
     Rule(_unpacked, "wrong|deadlock|endless"),
+    Rule(_of_any_call, "wrong|deadlock|endless"),
     Rule(_window_stays, WHICH_LANE),
     Rule(_prefix_before, "wrong"),
     Rule(_own_prefix, "wrong"),
