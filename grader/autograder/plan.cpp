@@ -365,7 +365,8 @@ Plan parse_plan(std::string_view text) {
     object.list("marks", [&](const Value& json, const std::string& place) {
       Object mark(json, place);
       plan.marks.push_back({static_cast<unsigned>(mark.whole("line", 1, most_lines)),
-                            static_cast<unsigned>(mark.whole("at", 1, most_lines)), mark.text("code")});
+                            static_cast<unsigned>(mark.whole("at", 1, most_lines)), mark.text("code"),
+                            static_cast<unsigned>(mark.whole("branches", 0, most_lines, 0))});
       mark.finish();
     });
   if (object.find("barriers") != nullptr)

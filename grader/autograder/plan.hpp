@@ -77,9 +77,10 @@ struct CheckPlan {
 /// A place of a submission where a statement can be put, and where it is tried what that would change: the program has
 /// `pmevent LINE` there.
 struct Mark {
-  unsigned line = 0;  ///< before which it stands, in the learner's file
-  unsigned at = 0;    ///< … and in the file that was compiled
-  std::string code;   ///< of the line
+  unsigned line = 0;      ///< before which it stands, in the learner's file
+  unsigned at = 0;        ///< … and in the file that was compiled
+  std::string code;       ///< of the line
+  unsigned branches = 0;  ///< it stands in so many, which not all threads may take
 };
 
 struct Plan {

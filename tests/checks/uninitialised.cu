@@ -108,6 +108,20 @@ __global__ void add(const float* d_x, float* d_y) {
   d_y[threadIdx.x] += d_x[threadIdx.x];
 }
 
+// Numbers that are there by no accident: an earlier call may have left them, as this one does.
+template <int mark>
+__global__ void first_visit(int* d_marks, int* d_y) {
+  if (d_marks[threadIdx.x] != mark) {
+    d_y[threadIdx.x] = 1;
+    d_marks[threadIdx.x] = mark;
+  }
+}
+
+// Ones that the host has put there before, perhaps: nothing in this kernel does.
+__global__ void only_ones(const int* d_ready, int* d_y) {
+  if (d_ready[threadIdx.x] == 1) d_y[threadIdx.x] = 1;
+}
+
 template <class T>
 T* array_of(int n, int value) {
   T* d = nullptr;
@@ -152,6 +166,11 @@ int main(int, char** arguments) {
     look(d_bins, 16 * sizeof(int));
     flags<<<4, 1>>>(d_flag, d_y);
     table<<<1, block>>>(d_where, d_y);
+    int* d_marks[3];
+    for (int*& d : d_marks) cudaMalloc(&d, block * sizeof(int));
+    first_visit<1><<<1, block>>>(d_marks[0], d_y);
+    first_visit<0x5ca7><<<1, block>>>(d_marks[1], d_y);
+    only_ones<<<1, block>>>(d_marks[2], d_y);
   } else if (!std::strcmp(what, "stale")) {
     // What was there before the memory was freed belongs to nothing any more.
     for (int call = 0; call < 2; ++call) {

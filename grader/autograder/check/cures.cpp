@@ -60,19 +60,25 @@ Lines lines_of(const Finding& finding) {
   return lines;
 }
 
-/// Marks at which something may be missing that has to be between two accesses, the nearest to one of them first,
-/// and ends of blocks of code last: those between the two; in a loop, where the later one may stand first, those before
-/// it and behind the earlier one.
-std::vector<Mark> marks_between(std::vector<Mark> marks, unsigned earlier, unsigned later) {
+/// Marks at which something may be missing that has to be between two accesses, the nearest to one of them first, and
+/// ends of blocks of code last: those between the two; in a loop, where the later one may stand first, those before it
+/// and behind the earlier one. Where all threads of a block have to come, those in the fewest branches are first.
+std::vector<Mark> marks_between(std::vector<Mark> marks, unsigned earlier, unsigned later, bool is_for_all) {
   const auto key = [&](const Mark& mark) {
     const bool precedes = mark.at <= later, follows = mark.at > earlier;
     const bool is_between = earlier < later ? precedes && follows : precedes || follows;
     const unsigned to_later = precedes ? later - mark.at : ~0u, to_earlier = follows ? mark.at - earlier - 1 : ~0u;
     const bool is_end = mark.code.starts_with('}');
-    return std::tuple(!is_between, is_end, std::min(to_later, to_earlier), to_later);
+    return std::tuple(!is_between, is_for_all ? mark.branches : 0, is_end, std::min(to_later, to_earlier), to_later);
   };
   std::ranges::sort(marks, {}, key);
   return marks;
+}
+
+/// In how many branches a line of the program with marks stands; none where no statement begins there.
+unsigned branches_of(const std::vector<Mark>& marks, unsigned line) {
+  const auto mark = std::ranges::find(marks, line, &Mark::at);
+  return mark == marks.end() ? 0 : mark->branches;
 }
 
 /// Does a thread access an element that is its own, beyond the end of the input or of the output?
@@ -95,7 +101,7 @@ std::vector<Cure> moves_of(const Finding& race, const Finding& left_out, const P
   const Lines lines = lines_of(race), barrier = lines_of(left_out);
   if (lines.all.size() < 2 || barrier.all.empty()) return cures;
   const unsigned at = barrier.all.front();
-  for (const Mark& mark : marks_between(plan.marks, lines.all.front(), lines.all.back())) {
+  for (const Mark& mark : marks_between(plan.marks, lines.all.front(), lines.all.back(), true)) {
     if (mark.at == at || mark.code.starts_with('}')) continue;
     cures.push_back({{.change = Change::barrier, .line = mark.line, .without = at},
                      fmt::format("take the __syncthreads() of line {} out of the branch that not all threads take: put "
@@ -132,10 +138,12 @@ std::vector<Cure> cures_of(const Finding& finding, const Plan& plan) {
   };
   constexpr Words barrier{Change::barrier, "__syncthreads();"};
   constexpr Words first = {Change::warp_barrier, "__syncwarp();"}, fence = {Change::fence, "__threadfence();"};
-  for (const Mark& mark : marks_between(plan.marks, earlier, later)) {
+  const unsigned branches = std::min(branches_of(plan.marks, earlier), branches_of(plan.marks, later));
+  for (const Mark& mark : marks_between(plan.marks, earlier, later, is_in_a_block)) {
     const auto add = [&](const Words& words) {
-      cures.push_back(
-          {{words.change, mark.line}, fmt::format("put {} before line {}, {}", words.statement, mark.line, mark.code)});
+      cures.push_back({{words.change, mark.line},
+                       fmt::format("put {} before line {}, {}", words.statement, mark.line, mark.code),
+                       words.change == Change::barrier && mark.branches > branches});
     };
     if (finding.kind == "warp-synchronous") add(first);
     if (!is_in_a_block) add(fence);
@@ -246,8 +254,10 @@ void Cures::by_amendments(TrialResult& tried, const Case& which) {
   for (const Cure& cure : cures_of(mistake, plan_)) {
     const Device::Trying how{.amendment = cure.amendment};
     const auto [effect, is_wrong] = outcome_of(how, tried, which);
-    // What makes accesses strong removes any race, whether or not the values are those that were meant.
-    const bool hides = cure.amendment.change == Change::atomic || cure.amendment.change == Change::strong;
+    // What makes accesses strong removes any race, whether or not the values are those that were meant; a barrier in
+    // a branch seems to help where the threads that do not take it are done.
+    const bool hides =
+        cure.is_in_a_branch || cure.amendment.change == Change::atomic || cure.amendment.change == Change::strong;
     if (effect <= best || (hides && effect != Effect::all_right)) continue;
     // With others left and a wrong result, what is gone may have been what follows from another mistake.
     if (effect == Effect::gone && is_wrong && !is_one_of_several(cure.amendment, which)) continue;

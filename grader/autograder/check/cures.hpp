@@ -16,6 +16,7 @@ namespace scanlab::grade {
 struct Cure {
   Amendment amendment;
   std::string text;
+  bool is_in_a_branch = false;  ///< a barrier, where neither of two accesses is: not all threads may come there
 };
 
 /// Changes that may be the cure of a race or a missing fence, the likeliest first; none of other findings. Of a program

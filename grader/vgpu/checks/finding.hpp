@@ -23,7 +23,7 @@ struct Finding {
   struct Part {
     std::string does;  ///< "write", "read", "atomic" …
     SourcePlace where;
-    std::vector<SourcePlace> callers;            ///< of the function that was inlined there, the innermost first
+    std::vector<SourcePlace> callers = {};       ///< of the function that was inlined there, the innermost first
     bool has_thread = false, has_block = false;  ///< a block is given where it is not the finding's own
     unsigned thread[3] = {0, 0, 0}, block[3] = {0, 0, 0};
     std::string actors;    ///< where it is not one thread: "blocks 0 to 7: threads 0 to 31", "kernel k in stream #1"

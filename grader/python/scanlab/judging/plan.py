@@ -152,6 +152,8 @@ class Mark(Model):
     line: int
     at: int
     code: str
+    branches: int = 0
+    """In so many branches, which not all threads may take."""
 
 
 class Plan(Model):

@@ -80,11 +80,28 @@ Trial::Trial(const Replay& replay, const KernelInfo& kernel, ByteSet& defined, L
   limit_ = 4 * limit_ + 100'000;
 }
 
+std::byte Trial::filled_with(Filler filler, const BlankRead& read, std::uint32_t k) {
+  const Address address = read.address + k;
+  switch (filler) {
+    case Filler::zeros:
+      return std::byte{0};
+    case Filler::numbers:
+      return random_byte(address, read.block);
+    case Filler::ones:
+      return std::byte{k == 0};
+    case Filler::left_over: {
+      const std::uint64_t from = address - global_window;
+      const PageJournal::Page* const launch = footprint_.before().find(from / page_bytes);  // as the launch has left it
+      return launch ? launch->bytes[from % page_bytes] : *memory_.host(address);
+    }
+  }
+  return {};
+}
+
 std::optional<Fault> Trial::once(Rerun& rerun, const Variation& variation, const std::vector<std::uint64_t>& blocks) {
   const auto fill = [&](const BlankRead& read, std::byte* at) {
     for (std::uint32_t k = 0; k < read.bytes; ++k)
-      if (read.is_unwritten(k))
-        at[k] = variation.filler == Filler::zeros ? std::byte{0} : random_byte(read.address + k, read.block);
+      if (read.is_unwritten(k)) at[k] = filled_with(variation.filler, read, k);
   };
   std::unordered_map<std::uint64_t, std::vector<const BlankRead*>> of_block;
   for (const BlankRead* read : variation.reads) {
@@ -126,15 +143,18 @@ void Trial::run() {
   fault_ = once(as_it_was, {}, blocks_);
   if (reads_.empty() || (fault_ && !replay_.fault())) return;
   std::optional<ControlDifference> control;
-  for (const Filler filler : {Filler::zeros, Filler::numbers}) {
+  for (const Filler filler : {Filler::zeros, Filler::numbers, Filler::ones, Filler::left_over}) {
+    const bool is_for_flags = is_of_a_flag(filler);
+    const Variation all = all_with(filler);
+    if (is_for_flags && (control || all.reads.empty())) break;
     Rerun varied = make_rerun();
     varied.compare_with = &trace_;
-    std::optional<Fault> other = once(varied, all_with(filler), blocks_);
+    std::optional<Fault> other = once(varied, all, blocks_);
     if (!control && varied.difference())
       control = {filler, varied.difference(), {}};
     else if (!control && is_another(other))
       control = {filler, {}, std::move(other)};
-    compare_memory(as_it_was, varied, filler);
+    if (!is_for_flags) compare_memory(as_it_was, varied, filler);
   }
   find_padding();
   explained_from_ = spent_;
@@ -151,7 +171,8 @@ void Trial::run() {
 
 Trial::Variation Trial::all_with(Filler filler) const {
   Variation all{{}, filler};
-  for (const BlankRead& read : reads_) all.reads.push_back(&read);
+  for (const BlankRead& read : reads_)
+    if (is_filled_with(filler, read)) all.reads.push_back(&read);
   return all;
 }
 
@@ -236,7 +257,7 @@ template <class Shows>
 const BlankRead& Trial::find_source(std::uint64_t block, std::uint32_t thread, Filler filler, Start from, Shows shows) {
   std::vector<const BlankRead*> candidates;
   for (const BlankRead& read : reads_)
-    if (blocks_.empty() || read.block == block) candidates.push_back(&read);
+    if ((blocks_.empty() || read.block == block) && is_filled_with(filler, read)) candidates.push_back(&read);
   const std::vector<std::uint64_t> blocks = blocks_.empty() ? blocks_ : std::vector<std::uint64_t>{block};
   std::size_t without = 0, with = candidates.size();
   while (with - without > 1 && spent_ - explained_from_ < most_to_explain) {

@@ -2,8 +2,10 @@
 //
 // First as it was, to see which elements are read unwritten; then with zeros in these, and with large random numbers.
 // What then branches otherwise, goes to other addresses or leaves other bytes in memory depends on them: whatever the
-// arithmetic in between, and however it hides them (x * 0, max, a select, a store that comes later). It cannot see what
-// comes out the same for all three by chance: a comparison with a number that none of them is, say.
+// arithmetic in between, and however it hides them (x * 0, max, a select, a store that comes later). Elements of global
+// memory may also be compared with what they are to become, as a flag is (`while (flag != 1)`): so the launch is run
+// with ones there, and with what it leaves there itself, as an earlier call may have. It cannot see what comes out the
+// same for all of them by chance: a comparison with a number that none of them is, say.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +47,12 @@ class Trial {
   std::uint64_t spent() const { return spent_; }
 
  private:
-  enum class Filler : std::uint8_t { zeros, numbers };
+  enum class Filler : std::uint8_t { zeros, numbers, ones, left_over };
+  /// Is it for elements of global memory alone, which may be flags?
+  static bool is_of_a_flag(Filler filler) { return filler == Filler::ones || filler == Filler::left_over; }
+  static bool is_filled_with(Filler filler, const BlankRead& read) {
+    return !is_of_a_flag(filler) || read.space == ptx::StateSpace::global;
+  }
   struct Variation {
     std::vector<const BlankRead*> reads;  ///< the elements that hold something else
     Filler filler = Filler::zeros;
@@ -57,6 +64,8 @@ class Trial {
   };
 
   std::optional<Fault> once(Rerun& rerun, const Variation& variation, const std::vector<std::uint64_t>& blocks);
+  /// What an unwritten byte holds with it.
+  std::byte filled_with(Filler filler, const BlankRead& read, std::uint32_t k);
   /// All elements hold it.
   Variation all_with(Filler filler) const;
   Rerun make_rerun() const { return Rerun(kernel_, memory_, defined_); }

@@ -14,9 +14,9 @@ from scanlab.judging.tried.slips.program import Slip
 
 GROUP = 8
 """Edits that are compiled together, at most: that takes a fifth of the time for each."""
-SECONDS = 1.2
+SECONDS = 1.0
 """No more of them are compiled after that long …"""
-LAST_SECONDS = 1.8
+LAST_SECONDS = 1.5
 """… and none are judged after that long …"""
 ROUNDS = 1.5
 """… or after so many times what the fastest group has taken."""

@@ -39,6 +39,7 @@ NO_CODE = re.compile(r"//[^\n]*+|/\*.*?(?:\*/|\Z)|\"(?:\\.|[^\"\\\n])*+\"?|(?<![
 LABEL = re.compile(r"(?:else|case|default)\b")
 OPENS_CODE = re.compile(r"(?:\)(?:const\b|noexcept\b|mutable\b|\s)*+(?:->[^{};]*)?|\b(?:else|do|try)\s*)$")
 """What stands before the brace of a function or of a statement."""
+BRANCH = re.compile(r"\b(?:if|else|switch)\b")
 DO = re.compile(r"\bdo\s*$")
 
 
@@ -49,6 +50,8 @@ class _Place:
     in_code: bool
     in_statement: bool
     """A statement has begun that does not end before this line."""
+    branches: int
+    """In so many branches, which not all threads may take."""
 
 
 def without_comments(text: str) -> str:
@@ -69,7 +72,8 @@ def _places(code: str) -> list[_Place]:
     for line in code.split("\n"):
         is_directive = line.lstrip().startswith("#")
         is_in_code = bool(opened) and (OPENS_CODE.search(opened[-1]) is not None) and not is_directive
-        places.append(_Place(is_in_code, depth > 0 or bool(head.strip())))
+        branches = sum(BRANCH.search(one) is not None for one in opened)
+        places.append(_Place(is_in_code, depth > 0 or bool(head.strip()), branches))
         for character in "" if is_directive else line:
             closed = ""
             if character == "{" and depth == 0:
@@ -103,7 +107,8 @@ def marked(text: str) -> tuple[str, list[Mark]]:
         if (is_own or is_own_before) and place.in_code and not place.in_statement and not LABEL.match(code.lstrip()):
             begin = len(code) - len(code.lstrip())
             lines[number - 1] = f"{line[:begin]}scanlab_mark<{number}>(); {line[begin:]}"
-            marks.append(Mark(line=number, at=number + offset, code=line[: len(code.rstrip())].strip()))
+            said = line[: len(code.rstrip())].strip()
+            marks.append(Mark(line=number, at=number + offset, code=said, branches=place.branches))
         is_own_before = is_own
     return DEFINITION + "\n".join(lines), marks
 

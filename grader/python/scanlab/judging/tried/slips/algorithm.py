@@ -30,7 +30,7 @@ SIZES = (("block_size", "section_size"), ("warp_size", "block_size"))
 """Names that stand for each other by mistake."""
 COMPARED = re.compile(r"(?<![<>=\-])(?<!\bshift)(?<!<kind)([<>])(=?)(?![<>=])")
 DOUBLING = re.compile(r"\bfor\s*\(.*(?:\*=\s*2|<<=\s*1|=\s*2\s*\*|\*\s*2\s*\))")
-LOOP_OR_IF = re.compile(r"\b(?:for|if|while)\s*\(|\?")
+LOOP_OR_IF = re.compile(r"\b(?:for|if|while)\s*\(|\?|\bbool\s|=\s*\(?\s*\w{1,40}\s*[<>]")
 LAST_LET_IN = re.compile(
     r"\bif\s*\(\s*\w{1,20}\s*<\s*((?:\w{1,40}|\([^()]{1,40}\))(?:\s*[/*]\s*(?:\w{1,40}|\([^()]{1,40}\))){0,2})\s*\)"
 )
@@ -44,6 +44,10 @@ ADDED = compiled(r"(?<![=!<>+\-*/])\b([\w.\[\] ]{1,60}?)\s*=\s*(<OPERAND>)\s*\+\
 STORES = re.compile(r"\bd_y\s*\[[^;=]{1,60}\]\s*=\s*(s_\w{1,40})\s*\[")
 KEPT_ALONE = re.compile(r"^\s*([A-Za-z_]\w{0,40})\s*=\s*([^;=?]{1,80});")
 BEGINS_BEHIND = re.compile(r"\bfor\s*\(\s*int\s+\w{1,40}\s*=\s*(\w{1,40})(\s*\+\s*1)\s*;")
+PAIR = re.compile(
+    r"\b(?:int|unsigned|Element\s*\*)\s*(\w{1,40})\s*=\s*[^,;=]{1,40},\s*\*?\s*(\w{1,40})\s*=\s*[^,;=]{1,40};"
+)
+STORED_FROM = re.compile(r"\bd_y\s*\[[^;=]{1,60}\]\s*=(?!=)\s*([^;]{1,100});")
 EQUAL = re.compile(r"\bif\s*\(\s*[A-Za-z_]\w{0,40}\s*(==)\s*([A-Za-z_]\w{0,40})\s*\)")
 CONDITION = compiled(r"\bif\s*(<GROUP>)")
 LIMIT = re.compile(r"[<>]=?\s*n\b")
@@ -214,6 +218,17 @@ def _index(program: Program, lines: Lines | None = None) -> Iterator[Edit]:
                 yield Edit(number, *found.span(1), f"{was} - 1", because)
 
 
+def _other_half(program: Program) -> Iterator[Edit]:
+    """Find a result that is taken from the other one of two buffers, or halves, which a step swaps."""
+    pairs = [(one, other) for one, other in PAIR.findall(program.whole)]
+    for number, found in program.matches(STORED_FROM):
+        for was, meant in _both_ways(pairs):
+            for name in re.finditer(rf"(?<![\w.]){was}\b", found[1]):
+                begin = found.start(1) + name.start()
+                because = f"after the last step the result is in the other one: {meant}, not {was}"
+                yield Edit(number, begin, begin + len(was), meant, because)
+
+
 def _equal_only(program: Program) -> Iterator[Edit]:
     """Find a comparison with one number where it is about all up to it, or from it on."""
     for number, found in program.matches(EQUAL):
@@ -299,6 +314,7 @@ RULES = (
         "the last step is left out",
         WRONG,
     ),
+    Rule(_other_half, "wrong"),
     Rule(_other_array, r"wrong\.(?:not_stored|nothing_added|steps_missing)"),
     Rule(_begins, WRONG, is_common=True),
     Rule(_sums, WRONG),

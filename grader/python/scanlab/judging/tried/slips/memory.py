@@ -171,6 +171,10 @@ def _too_few(program: Program) -> Iterator[Edit]:
     for number, found in program.matches(declared):
         size = found[1].strip()
         is_part = re.search(r"/|-\s*\d|^\d{1,3}$|>>", size) is not None
+        rows = re.search(rf"\b{name}\s*\[[^\[\]]*\*\s*{re.escape(size)}\b", program.whole)  # in_half * section_size + t
+        if rows and size.isidentifier():
+            because = f"{name} has {size} elements, and indices go further: there are two halves of so many"
+            yield Edit(number, *found.span(1), f"2 * {size}", because, is_sure=True)
         for meant in ("section_size", "block_size"):
             if re.search(rf"\b{meant}\b", program.whole) and meant != size:
                 because = f"{name} has {size} elements, and indices go further"
