@@ -50,6 +50,21 @@ CASES = [
     ("  Element s_sums[32];", "__shared__ Element s_sums[32];", "wrong.uninitialised"),
     ("  __shared__ Element s_xy[1024][2];", "__shared__ Element s_xy[2][1024];", "race.shared"),
     ("  Element* run = s_xy + t * 8 * sizeof(Element);", "Element* run = s_xy + t * 8;", "bounds.shared"),
+    ("  size_t bytes = n * sizeof(float);", "size_t bytes = n * sizeof(Element);", "bounds.global"),
+    ("  while (d_flags[k - 1] == 0) {", "while (atomicAdd(&d_flags[k - 1], 0) == 0) {", "race.global"),
+    ("  while (*flag != 1) {", "while (atomicAdd(flag, 0) != 1) {", "deadlock.threads"),
+    ("  if (t < warps) v = scan_row(v);", "if (t < 32) v = scan_row(v);", "deadlock.threads"),
+    ("  if (t == 31) s_sums[w] = v;", "if (threadIdx.x % 32 == 31) s_sums[w] = v;", "uninitialised.shared"),
+    ("  nearest = m ? __clz(m) : 0;", "nearest = m ? 31 - __clz(m) : 0;", "wrong.other"),
+    ("  first = __ffs(m);", "first = __ffs(m) - 1;", "wrong.other"),
+    ("  memcpy(w, &sum, element_words);", "memcpy(w, &sum, sizeof(sum));", "wrong.other"),
+    ("  auto v = static_cast<unsigned long long>(tag << 32) | w;",
+     "auto v = (static_cast<unsigned long long>(tag) << 32) | w;", "endless"),
+    ("  Word v = (tag << 32) | w;", "Word v = (static_cast<unsigned long long>(tag) << 32) | w;", "endless"),
+    ("  const unsigned from = all_lanes >> first;", "const unsigned from = all_lanes << first;", "wrong.other"),
+    ("  if (known << first == all_lanes << first) break;", "if (known >> first == all_lanes << first) break;",
+     "wrong.other"),
+    ("  const int i = blockIdx.x * blockDim.x + p;", "const int i = blockIdx.x * section_size + p;", "wrong.other"),
     ("  __syncwarp();", "__syncthreads();", "race.shared"),
     ("  __threadfence_block();", "__threadfence();", "race.global"),
     ("  v = __shfl_down_sync(all, v, 1);", "v = __shfl_up_sync(all, v, 1);", "wrong.other"),
@@ -308,6 +323,88 @@ def test_comparisons_and_indices_only_in_lines_that_take_part() -> None:
 def test_the_learners_own_lines_come_first_and_numbers_of_given_code_last() -> None:
     text = "k<<<block_size, n>>>(x);\n// >>> your code\n__syncthreads;\n// <<< your code\nif (0 < i < n) f();"
     assert [slip.line for slip in slips(text, Mistake("race.shared"), 3)] == [3, 5, 1]
+
+
+AROUND = [
+    # a program, the line that changes, what it becomes, and the mistake
+    (["__global__ void k() {", "  bool active = (t > d);", "  d_y[i] = s_xy[t];", "}"],
+     2, "bool active = (t >= d);", "wrong.other"),
+    (["__global__ void k() {", "  if (at == known) return;", "}"], 2, "if (at <= known) return;", "bounds.global"),
+    (["__global__ void k() {", "  x[r] = i < n ? d_x[i] : identity();", "  if (want) d_y[to] = x[r];", "}"],
+     3, "if (want && i < n) d_y[to] = x[r];", "bounds.global"),
+    (["__global__ void k() {", "  int in = 0, out = 1;", "  d_y[i] = buf[in * 32 + t];", "}"],
+     3, "d_y[i] = buf[out * 32 + t];", "wrong.steps_missing"),
+    (["__global__ void k() {", "  carry = carry + last;", "  d_y[i] = carry;", "}"], 2, "carry = last;", "wrong.other"),
+    (["__global__ void k() {", "  base += s_sums[warp];", "  d_y[base] = x;", "}"],
+     2, "base += s_sums[warp - 1];", "wrong.other"),
+    (["__device__ void f() {", "  Element before = g();", "  known_prefix = known_prefix + own;", "}"],
+     3, "known_prefix = before + own;", "wrong.other"),
+    (["__device__ void f() {", "  stage.aggregate = total;", "  Element up = before;", "}"],
+     3, "Element up = before + stage.aggregate;", "wrong.other"),
+    (["__device__ int scan_row(int v) {", "  return __shfl_up_sync(m, v, 1);", "}", "__global__ void k() {",
+      "  int incl = scan_row(flag);", "  so_far += incl;", "}"],
+     6, "so_far += __shfl_sync(0xffffffffu, incl, 31);", "wrong.other"),
+    (["__device__ Element scan_row(Element v) {", "  return shuffle_up(v, 1) + v;", "}", "__device__ void f() {",
+      "  first = 31 - __clz(m);", "  w = of_last_lane(scan_row(sum));", "}"],
+     6, "w = of_last_lane(scan_row(lane >= first ? sum : identity()));", "wrong.other"),
+    (["__global__ void k() {", "  __shared__ int s_section;", "  if (lane == 31) *d_kept = total;", "}"],
+     3, "if (lane == 31 && s_section == gridDim.x - 1) *d_kept = total;", "race.global"),
+    (["__global__ void k() {", "  int flag = keep(x) ? 1 : 0;", "  pos[r] = so_far + incl;", "}"],
+     3, "pos[r] = so_far + incl - flag;", "bounds.global"),
+    (["__device__ Sum read(Board board) {", "  if (tags[0] != 0) return sum;", "}",
+      "__device__ void put(Board board) {", "  tag = 2 * board.call + is_prefix;", "}"],
+     2, "if ((tags[0]) / 2 == board.call) return sum;", "wrong.other"),
+    (["void f(int n) {", "  cudaMalloc(&d_flags, n * sizeof(int));", "  cudaMemset(d_flags, 0, n);", "}"],
+     3, "cudaMemset(d_flags, 0, n * sizeof(int));", "uninitialised.global"),
+    (["__global__ void k() {", "  __shared__ Element buf[section_size];", "  buf[in * section_size + t] = v;", "}"],
+     2, "__shared__ Element buf[2 * section_size];", "bounds.shared"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("lines", "number", "meant", "mistake"), AROUND, ids=[row[2] for row in AROUND])
+def test_a_slip_is_found_by_what_is_around_it(lines: list[str], number: int, meant: str, mistake: str) -> None:
+    text = "\n".join(lines)
+    known = Mistake(mistake, "buf" if mistake == "bounds.shared" else "", frozenset())
+    found = {slip.program: slip for slip in slips(text, known, MANY)}
+    indent = lines[number - 1][: len(lines[number - 1]) - len(lines[number - 1].lstrip())]
+    program = "\n".join([*lines[: number - 1], f"{indent}{meant}", *lines[number:]])
+    assert program in found
+    assert found[program].line == number
+
+
+def test_memory_that_nothing_sets_is_set_behind_its_allocation() -> None:
+    text = "void f(int n) {\n  cudaMalloc(&chain.d_taken, sizeof(int));\n}"
+    (slip,) = [one for one in slips(text, Mistake("uninitialised.global"), MANY) if "cudaMemset" in one.program]
+    call = "SCANLAB_CUDA_CHECK(cudaMemset(chain.d_taken, 0, sizeof(int)));"
+    assert slip.change == f"put `{call}` behind line 2"
+    assert slip.program == text.replace("sizeof(int));", f"sizeof(int));\n  {call}")
+
+
+def test_a_shuffle_is_put_in_front_of_its_branch() -> None:
+    branches = ("  if (lane >= d) v = shuffle_up(v, d) + v;", "  if (lane >= d) {\n    v = shuffle_up(v, d) + v;\n  }")
+    for branch in branches:
+        (slip,) = slips(f"__device__ void f() {{\n{branch}\n}}", Mistake("deadlock.threads"), 1, is_plain=True)
+        assert slip.change.startswith("put `const Element taken = shuffle_up(v, d);` before line 2, and write line ")
+        taken = branch.replace("shuffle_up(v, d)", "taken")
+        assert slip.program == f"__device__ void f() {{\n  const Element taken = shuffle_up(v, d);\n{taken}\n}}"
+
+
+def test_only_lines_in_which_the_mistake_is_are_looked_at() -> None:
+    lines = ["__global__ void k() {", "  a = s_a[t - 1];", "  b = s_b[t - 1];", "  d_y[i] = a + b;", "}"]
+    found = slips("\n".join(lines), Mistake("wrong.other", "", frozenset(), frozenset({3})), MANY)
+    assert found
+    assert {slip.line for slip in found} == {3}
+
+
+def test_a_rule_that_finds_many_keeps_no_other_one_waiting() -> None:
+    lines = [
+        "__global__ void k() {",
+        *(f"  d_y[{k} + t] = s_xy[t + {k}];" for k in range(9)),
+        "  x = m ? __clz(m) : 0;",
+        "}",
+    ]
+    found = [slip.change for slip in slips("\n".join(lines), Mistake("wrong.other"), MANY, is_plain=False)]
+    assert found.index("write line 11 as `x = m ? 31 - __clz(m) : 0;`") < 40
 
 
 @pytest.mark.parametrize("lab", [lab.name for lab in sorted(LABS.iterdir()) if (lab / "scan.cu").exists()])

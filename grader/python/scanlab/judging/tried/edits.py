@@ -16,7 +16,7 @@ from scanlab.judging.tried.regions import wrong_parts
 from scanlab.judging.tried.runs import Base, Call, Judge, is_right
 from scanlab.judging.tried.slips import slips
 from scanlab.judging.tried.slips.program import Mistake, Slip
-from scanlab.judging.tried.statements import CASE, WRONG_LINES, with_said
+from scanlab.judging.tried.statements import CASE, CURABLE, WRONG_LINES, with_said, with_statements
 
 MOST = 40
 """Edits that are tried of one program."""
@@ -76,11 +76,16 @@ def with_slip(
         [(base, slip) for slip in slips(base.text, _mistake(base, plan.source), MOST, given=given, is_plain=is_plain)]
         for base in bases
     ]
+    wrong = NO_LINES.union(*(base.lines or () for base in bases))
+    if known in CURABLE and not any(one.cure for one in check.findings[:1]):
+        for base in (base for base in bases if not base.is_all and _shows(base, known)):
+            if cure := _statement(base, planned, known, wrong):
+                result = _with_wrong_lines(result, check, lines, plan.source)
+                return with_said(result, check, check.findings[0], cure=cure)
     tried = attempts([one for turn in zip_longest(*listed) for one in turn if one][:MOST])
     all_right = next((one for one in tried if one.base.is_all and is_right(one.found)), None)
     if all_right:
         return _because(result, check, all_right.slip, f"{all_right.slip.change} {ALL_IS_RIGHT}", plan.source)
-    wrong = NO_LINES.union(*(base.lines or () for base in bases))
     return _with_best(
         _with_wrong_lines(result, check, lines, plan.source), check.name, tried, known, wrong, plan.source
     )
@@ -102,10 +107,7 @@ def _with_best(
     own = [one for one in tried if _shows(one.base, known)]
     right = next((one for one in own if is_right(one.found)), None)
     if right:
-        others = wrong.difference(right.base.lines or ())
-        where = f"in {lines_text(others)}" if others else "in another line"
-        cure = f"{right.slip.change} (tried: this part is right then, something is wrong {where})"
-        return _because(result, check, right.slip, cure, source)
+        return _because(result, check, right.slip, f"{right.slip.change} {_part_is_right(right.base, wrong)}", source)
     sure = [one for one in own if one.slip.is_sure and one.slip.line in own_lines(one.base.text.split("\n"))]
     better = next((one for one in sure if _is_better(one.found, one.base.failed)), None)
     if better:
@@ -125,6 +127,24 @@ def _with_best(
         said = f"something else is wrong in {source}:{slip.line}: {slip.because}; {slip.change}"
         return _with_detail(result, check, f"{said} (tried: that part is right then)")
     return result
+
+
+def _part_is_right(base: Base, wrong: frozenset[int]) -> str:
+    others = wrong.difference(base.lines or ())
+    return f"(tried: this part is right then, something is wrong in {lines_text(others) if others else 'another line'})"
+
+
+def _statement(base: Base, planned: PlannedCorrectness, known: str, wrong: frozenset[int]) -> str:
+    """Return the statement that makes a part right in which a race or a fence was found first; nothing if none does."""
+    found = CASE.search(base.failed.cause.next) if base.failed.cause else None
+    call = base.call
+    tried = found and with_statements(
+        base.text, call.plan, planned, found, call.run_judge, is_sandboxed=call.is_sandboxed, within=base.lines
+    )
+    first = next(iter(tried.findings), None) if tried else None
+    if not first or first.id != known or not first.cure.endswith(ALL_IS_RIGHT):
+        return ""
+    return first.cure.removesuffix(ALL_IS_RIGHT) + _part_is_right(base, wrong)
 
 
 def _with_detail(result: LabResult, check: CheckResult, said: str, where: Where | None = None) -> LabResult:

@@ -13,7 +13,7 @@ from typing import Any
 
 from scanlab.errors import KitError, WorkError
 from scanlab.judging.compile import build_runner
-from scanlab.judging.compiler.messages import own_lines
+from scanlab.judging.compiler.messages import own_lines, runs_of
 from scanlab.judging.plan import Mark, Plan, PlannedCorrectness
 from scanlab.judging.result import Cause, CheckResult, Finding, LabResult
 from scanlab.scratch import scratch
@@ -128,7 +128,39 @@ def with_cure(
     mistake = check.findings[0]
     if not found or mistake.cure or mistake.id not in CURABLE or plan.device != "vgpu":
         return result
+    tried = with_statements(text, plan, planned, found, run_judge, is_sandboxed=is_sandboxed)
+    if tried is None:
+        return result
+    first = tried.findings[0] if tried.findings and tried.findings[0].cure else None
+    if first is None or tried.cause is None:
+        return with_said(result, check, mistake, advice=_of_one_statement(mistake))
+    if first.id == mistake.id:
+        return with_said(result, check, mistake, cure=first.cure)
+    if first.id != MOVED:  # of the marked program, whose lines are others
+        return result
+    cause = tried.cause.model_copy(update={"headline": check.cause.headline, "next": check.cause.next})
+    return _because_of(result, check, first, cause)
+
+
+def with_statements(
+    text: str,
+    plan: Plan,
+    planned: PlannedCorrectness,
+    found: re.Match[str],
+    run_judge: Callable[[Plan], LabResult],
+    *,
+    is_sandboxed: bool,
+    within: frozenset[int] | None = None,
+) -> CheckResult | None:
+    """Return what a check finds of a program at the call of a match of CASE, where its first mistake has what cures it.
+
+    `within`: statements are tried in these lines, and the one behind them, only. None where a mark stands where no
+    statement can, or where there is more than the judge can try: a grade needs no cure.
+    """
     program, marks = marked(text)
+    if within is not None:
+        behind = {next((mark.line for mark in marks if mark.line >= run.stop), 0) for run in runs_of(within)}
+        marks = [mark for mark in marks if mark.line in within | behind]
     element = "provenance" if planned.element == "affine" else planned.element
     n = int(found["n"])
     many = max((size for size in planned.sizes if size <= MANY), default=n)
@@ -143,16 +175,8 @@ def with_cure(
             alone = {"checks": [planned.model_copy(update=case)], "runners": {element: str(runner)}}
             (tried,) = run_judge(plan.model_copy(update={**alone, "marks": tuple(marks)})).checks
         except (WorkError, KitError):
-            return result  # a mark where no statement can stand, or more than the judge can try: a grade needs no cure
-    first = tried.findings[0] if tried.findings and tried.findings[0].cure else None
-    if first is None or tried.cause is None:
-        return with_said(result, check, mistake, advice=_of_one_statement(mistake))
-    if first.id == mistake.id:
-        return with_said(result, check, mistake, cure=first.cure)
-    if first.id != MOVED:  # of the marked program, whose lines are others
-        return result
-    cause = tried.cause.model_copy(update={"headline": check.cause.headline, "next": check.cause.next})
-    return _because_of(result, check, first, cause)
+            return None
+    return tried
 
 
 def _because_of(result: LabResult, check: CheckResult, found: Finding, cause: Cause) -> LabResult:

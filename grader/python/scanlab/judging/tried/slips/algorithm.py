@@ -44,6 +44,10 @@ ADDED = compiled(r"(?<![=!<>+\-*/])\b([\w.\[\] ]{1,60}?)\s*=\s*(<OPERAND>)\s*\+\
 STORES = re.compile(r"\bd_y\s*\[[^;=]{1,60}\]\s*=\s*(s_\w{1,40})\s*\[")
 KEPT_ALONE = re.compile(r"^\s*([A-Za-z_]\w{0,40})\s*=\s*([^;=?]{1,80});")
 BEGINS_BEHIND = re.compile(r"\bfor\s*\(\s*int\s+\w{1,40}\s*=\s*(\w{1,40})(\s*\+\s*1)\s*;")
+ADDS_TO = re.compile(
+    r"\s*([\w.]{1,40}(?:\[[^\[\]]{1,40}\])?)\s*(?:\+=|=\s*[^;=+]{1,60}\+\s*\1\s*;|=\s*\1\s*\+)[^;]*;?\s*"
+)
+KEEPS_ADDING = re.compile(r"(?<![\w.\]])([\w.]{1,40})\s*(\+=|=\s*\1\s*\+)\s*(?=[^;]{1,80};)")
 PAIR = re.compile(
     r"\b(?:int|unsigned|Element\s*\*)\s*(\w{1,40})\s*=\s*[^,;=]{1,40},\s*\*?\s*(\w{1,40})\s*=\s*[^,;=]{1,40};"
 )
@@ -218,6 +222,17 @@ def _index(program: Program, lines: Lines | None = None) -> Iterator[Edit]:
                 yield Edit(number, *found.span(1), f"{was} - 1", because)
 
 
+def _once_more(program: Program) -> Iterator[Edit]:
+    """Find what is added once more than it has to be, in lines that take part."""
+    for number, code in program.involved():
+        if ADDS_TO.fullmatch(code):
+            because = "what this adds is part of the sum already"
+            yield Edit(number, 0, len(program.lines[number - 1]), "", because, f"leave out line {number}")
+        for found in KEEPS_ADDING.finditer(code):
+            because = f"what is added to {found[1]} has it already"
+            yield Edit(number, *found.span(2), "=", because)
+
+
 def _other_half(program: Program) -> Iterator[Edit]:
     """Find a result that is taken from the other one of two buffers, or halves, which a step swaps."""
     pairs = [(one, other) for one, other in PAIR.findall(program.whole)]
@@ -314,6 +329,7 @@ RULES = (
         "the last step is left out",
         WRONG,
     ),
+    Rule(_once_more, r"wrong", is_common=True),
     Rule(_other_half, "wrong"),
     Rule(_other_array, r"wrong\.(?:not_stored|nothing_added|steps_missing)"),
     Rule(_begins, WRONG, is_common=True),

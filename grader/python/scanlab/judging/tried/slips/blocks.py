@@ -20,6 +20,8 @@ FIRST = re.compile(r"\b(\w{1,40})\s*=[^;=]*(?:__clz|__ffs)\s*\(|\bint\s+(\w{1,40
 SCANNED = re.compile(r"\bscan_\w{1,20}\(\s*([\w.]{1,60})\s*\)")
 MADE_NOTHING = re.compile(r"\bif\s*\(([^()]{1,60})\)\s*\w{1,40}\s*=\s*identity\(\)")
 ALONE = re.compile(r"\bif\s*\(([^()|]{1,80})\)\s*$")
+FLAG = re.compile(r"\b(?:int|bool|unsigned)\s+(\w{1,40})\s*=\s*keep\(")
+COUNTED = re.compile(r"=(?!=)\s*([\w.]{1,40}(?:\[\w{1,20}\])?\s*\+\s*[\w.]{1,40}(?:\[\w{1,20}\])?)\s*;")
 ONE_NUMBER = re.compile(r"(?:^|\)|\{)\s*(\*\s*d_\w{1,40}|d_\w{1,40}\[0\])\s*=(?!=)")
 WHICH_LANE = "wrong|deadlock|endless|race|fence"
 
@@ -137,6 +139,15 @@ def _all_lanes_added(program: Program) -> Iterator[Edit]:
             yield Edit(number, *found.span(1), f"lane < {first}", because)
 
 
+def _own_flag_counted(program: Program) -> Iterator[Edit]:
+    """Find a place that is an inclusive count, which has the element itself."""
+    for flag in dict.fromkeys(FLAG.findall(program.whole)):
+        for number, found in program.matches(COUNTED):
+            if re.search(rf"\b{flag}\b", program.around(number)) and flag not in found[0]:
+                because = f"an inclusive count has the element itself, {flag}: its place is how many are kept before it"
+                yield Edit(number, *found.span(1), f"{found[1]} - {flag}", because)
+
+
 def _every_block_writes(program: Program) -> Iterator[Edit]:
     """Find one number of the whole array that every block writes, and that the last section's alone knows."""
     for number, found in program.matches(ONE_NUMBER):
@@ -159,6 +170,7 @@ RULES = (
     Rule(_own_prefix, "wrong"),
     Rule(_without_aggregate, "wrong"),
     Rule(_not_of_the_last_lane, "wrong|bounds|race", is_common=True),
+    Rule(_own_flag_counted, "wrong|race|bounds", is_sure=True, is_common=True),
     Rule(_every_block_writes, "wrong|race|bounds", is_common=True),
     Rule(_all_lanes_added, "wrong"),
     rewrite(
@@ -190,6 +202,7 @@ RULES = (
         r"(?<![\w>)])(?<!\w[ ])([a-z_]\w{0,40})\s*<<\s*32\b",
         r"static_cast<unsigned long long>(\1) << 32",
         r"\1 is a number of 32 bits, and is shifted out of them",
+        is_sure=True,
     ),
     rewrite(
         r"(\b(?:all_lanes|\w*mask\w*|known|bits|\w*[pP]refix\w*|missing)\s*)>>(?=\s*[a-z])",

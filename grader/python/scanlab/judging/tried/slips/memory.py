@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from scanlab.judging.tried.slips.cuda import LAUNCH
-from scanlab.judging.tried.slips.program import Edit, Program, Rule, arguments, compiled
+from scanlab.judging.tried.slips.program import Edit, Program, Rule, arguments, compiled, rewrite
 
 DYNAMIC = re.compile(r"\bextern\s+__shared__\s+([^;=\[]{1,80})\[\s*\]")
 BYTES = ("char", "byte", "uint8_t")
@@ -245,6 +245,14 @@ def _is_of_threads(program: Program, number: int, name: str) -> bool:
 
 
 RULES = (
+    rewrite(
+        r"\bsizeof\s*\(\s*(float|double)\s*\)",
+        "Element",
+        r"an Element is no \1: with affine maps it is larger",
+        r"bounds\.global|cuda|wrong",
+        group=1,
+        is_sure=True,
+    ),
     Rule(_not_zeroed, r"uninitialised\.(?:global|memory)|deadlock|endless"),
     Rule(_not_shared, r"wrong|bounds\.local|uninitialised|race"),
     Rule(_dynamic, r"bounds\.shared"),

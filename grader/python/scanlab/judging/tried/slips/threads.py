@@ -21,6 +21,7 @@ TOTAL = re.compile(
 EVERY_LANE_ADDS = re.compile(r"(\s*)(atomicAdd\s*\(\s*&?[\w.\->]{1,60}\s*,[^;]{1,80}\)\s*;.*)")
 DEVICE_FUNCTION = re.compile(r"__device__[^;{}()]{1,120}?\b(\w{1,60})\s*\([^;{}]{0,300}\)\s*\{")
 LEAVES_A_TURN = compiled(r"(\s*)if\s*(<GROUP>)\s*\{?\s*(?:break|continue)\s*;\s*\}?\s*")
+THREAD_31 = re.compile(r"(?<![\w.])(t|tid|threadIdx\.x)\s*==\s*(?:31|warp_size\s*-\s*1|warpSize\s*-\s*1)\b")
 SHUFFLE = compiled(r"\b(shuffle_up|shuffle|of_last_lane|__shfl(?:_up|_down|_xor)?_sync)\s*<GROUP>")
 FEW = re.compile(r"\bif\s*\(\s*(t|tid|threadIdx\.x|lane)\s*<\s*(warps|\w*[wW]arps|[248]|16)\s*\)")
 ASSIGNS = re.compile(
@@ -146,6 +147,14 @@ def _every_lane_adds(program: Program) -> Iterator[Edit]:
             yield Edit(number, 0, len(program.lines[number - 1]), meant, because.format(of), is_sure=is_sure)
 
 
+def _thread_of_the_block(program: Program) -> Iterator[Edit]:
+    """Find one thread of the block, the last lane of its first warp, where that lane of each warp is meant."""
+    for number, found in program.matches(THREAD_31):
+        meant = "lane" if re.search(r"\bint\s+lane\b", program.around(number)) else "threadIdx.x % 32"
+        because = f"the block has one thread with {found[0]}, and each warp has to do this: the lane is {meant}"
+        yield Edit(number, *found.span(1), meant, because)
+
+
 def _other_thread(found: re.Match[str]) -> str:
     return f"it is not the thread with {found[1]} == {found[2]} that has what is needed here"
 
@@ -230,6 +239,7 @@ PLAIN = (
 RULES = (
     Rule(guards, r"wrong\.(?:unwritten|uninitialised|first_|last_)|uninitialised"),
     Rule(first_or_last, "wrong|uninitialised"),
+    Rule(_thread_of_the_block, "wrong|uninitialised|race|bounds", is_common=True),
     Rule(_every_lane_adds, "wrong"),
     Rule(_own_for_total, "wrong", is_common=True),
     rewrite(
