@@ -294,3 +294,39 @@ def test_a_call_that_the_program_reports_is_the_place() -> None:
     assert (found["line"], found["call"]) == ("95", "cudaFree(&d_sums)")
     for other in ("  95: cudaFree(d): no (cudaErrorX)", "  scan.cu:95: free(d): no (cudaErrorX)", printed + " more"):
         assert not REFUSED.fullmatch(other)
+
+
+def test_where_a_call_stands_in_a_branch_is_found() -> None:
+    lines = [
+        "__device__ void f() {",
+        "  if (t < warps) {",
+        "    for (int k = 0; k < 2; ++k) {",
+        "      v = scan_row(v);",
+        "    }",
+        "  }",
+        "  if (lane >= d) v = scan_row(v);",
+        "  v = scan_row(v);",
+        "}",
+    ]
+    known = Program("\n".join(lines), "scan.cu")
+    assert list(known.branches([4, 7, 8])) == [
+        "only threads with the condition of line 2 reach the call of line 4",
+        "only threads with the condition in the same line reach the call of line 7",
+    ]
+
+
+def test_the_lines_of_a_kernel_that_use_the_number_of_its_block_are_found() -> None:
+    lines = ["__global__ void other() {", "  int s = blockIdx.x;", "}", "", "template <Kind kind>"]
+    lines += ["__global__ void k(int n) {", "  int s = blockIdx.x;", "  f(s);", "}"]
+    assert Program("\n".join(lines), "scan.cu").block_numbers("k") == [7]
+
+
+def test_what_an_array_of_the_device_is_called_and_what_sets_it_is_found() -> None:
+    lines = ["__global__ void k(int* d_b) {", "  d_b[0] = 1;", "}", "void f() {", "  cudaMalloc(&chain.d_a, 8);"]
+    lines += ["  cudaMalloc(&d_b, 8);", "  cudaMemset(chain.d_a, 0, 8);", "}"]
+    known = Program("\n".join(lines), "scan.cu")
+    assert list(known.memory(1)) == ["that is chain.d_a: allocated in scan.cu:5, set in scan.cu:7"]
+    (second,) = known.memory(2)
+    assert second == "that is d_b: allocated in scan.cu:6, no cudaMemset sets it, written in scan.cu:2"
+    assert not list(known.memory(3))
+    assert not list(Program("\n".join([*lines, "void g() {", "  cudaMalloc(&d_c, 8);", "}"]), "scan.cu").memory(1))

@@ -65,7 +65,7 @@ MORE_SUMS = "more sums of sections than"
 NOT_THE_BLOCK = "not from blockIdx.x"
 ALL_LANES = "must reach that call"
 CALLED_FROM = " is called from "
-OF_LANES = re.compile(r"\b(?:if|while|for)\s*\(")
+BRANCH = re.compile(r"\bif\s*\(")
 NUMBERED = re.compile(r"cudaMalloc #(\d{1,3})\b")
 COUNTS_BYTES = "cudaMalloc counts bytes"
 ABOUT_LAUNCHES = ("launch.failed", "cost.threads")
@@ -238,7 +238,7 @@ class Program:
                     yield f"{name} is set in {self.text(lines)}"
 
     def branches(self, numbers: Iterable[int]) -> Iterator[str]:
-        """Yield, of calls that stand in a branch or a loop, where that begins: not all threads may enter it."""
+        """Yield, of calls that stand in an `if`, the line of that: not all threads may come there."""
         for number in dict.fromkeys(numbers):
             indent = self._indent(number)
             for line in range(number, 0, -1):
@@ -247,8 +247,9 @@ class Program:
                     break
                 if code.strip() and (self._indent(line) < indent or line == number):
                     indent = min(indent, self._indent(line))
-                    if OF_LANES.search(code):
-                        yield f"line {number} is reached by the threads that line {line} lets through"
+                    if BRANCH.search(code):
+                        place = "in the same line" if line == number else f"of line {line}"
+                        yield f"only threads with the condition {place} reach the call of line {number}"
                         break
 
     def _indent(self, number: int) -> int:
@@ -257,15 +258,8 @@ class Program:
 
     def block_numbers(self, kernel: str) -> list[int]:
         """Return the learner's lines of a kernel that use blockIdx.x."""
-        found = [
-            one
-            for one in self.functions
-            if re.search(rf"\b{kernel}\s*\(", self.lines[one.first - 1])
-            or any(
-                re.search(rf"__global__.*\b{kernel}\s*\(", self.lines[at - 1])
-                for at in range(one.first, min(one.first + 4, one.last))
-            )
-        ]
+        named = re.compile(rf"\b__global__\b[^{{]*\b{kernel}\s*\(")
+        found = [one for one in self.functions if named.search(" ".join(self.lines[one.first - 1 : one.last]))]
         numbers = (number for one in found for number in range(one.first, one.last + 1))
         return [number for number in numbers if number in self.own and "blockIdx.x" in self.lines[number - 1]]
 
