@@ -122,6 +122,13 @@ __global__ void only_ones(const int* d_ready, int* d_y) {
   if (d_ready[threadIdx.x] == 1) d_y[threadIdx.x] = 1;
 }
 
+__global__ void one_in_shared_memory(int* d_y) {
+  __shared__ int s_is_last;
+  if (threadIdx.x > block) s_is_last = d_y[threadIdx.x];  // no thread is so far back
+  __syncthreads();
+  if (s_is_last == 1) d_y[threadIdx.x] = 1;
+}
+
 template <class T>
 T* array_of(int n, int value) {
   T* d = nullptr;
@@ -171,6 +178,7 @@ int main(int, char** arguments) {
     first_visit<1><<<1, block>>>(d_marks[0], d_y);
     first_visit<0x5ca7><<<1, block>>>(d_marks[1], d_y);
     only_ones<<<1, block>>>(d_marks[2], d_y);
+    one_in_shared_memory<<<1, block>>>(d_y);
   } else if (!std::strcmp(what, "stale")) {
     // What was there before the memory was freed belongs to nothing any more.
     for (int call = 0; call < 2; ++call) {

@@ -144,9 +144,8 @@ void Trial::run() {
   if (reads_.empty() || (fault_ && !replay_.fault())) return;
   std::optional<ControlDifference> control;
   for (const Filler filler : {Filler::zeros, Filler::numbers, Filler::ones, Filler::left_over}) {
-    const bool is_for_flags = is_of_a_flag(filler);
     const Variation all = all_with(filler);
-    if (is_for_flags && (control || all.reads.empty())) break;
+    if (is_for_flags(filler) && (control || all.reads.empty())) break;
     Rerun varied = make_rerun();
     varied.compare_with = &trace_;
     std::optional<Fault> other = once(varied, all, blocks_);
@@ -154,7 +153,7 @@ void Trial::run() {
       control = {filler, varied.difference(), {}};
     else if (!control && is_another(other))
       control = {filler, {}, std::move(other)};
-    if (!is_for_flags) compare_memory(as_it_was, varied, filler);
+    if (!is_for_flags(filler)) compare_memory(as_it_was, varied, filler);
   }
   find_padding();
   explained_from_ = spent_;

@@ -2,9 +2,9 @@
 //
 // First as it was, to see which elements are read unwritten; then with zeros in these, and with large random numbers.
 // What then branches otherwise, goes to other addresses or leaves other bytes in memory depends on them: whatever the
-// arithmetic in between, and however it hides them (x * 0, max, a select, a store that comes later). Elements of global
-// memory may also be compared with what they are to become, as a flag is (`while (flag != 1)`): so the launch is run
-// with ones there, and with what it leaves there itself, as an earlier call may have. It cannot see what comes out the
+// arithmetic in between, and however it hides them (x * 0, max, a select, a store that comes later). They may also be
+// compared with what they are to become, as a flag is (`while (flag != 1)`): so the launch is run with ones there, and,
+// in global memory, with what it leaves there itself, as an earlier call may have. It cannot see what comes out the
 // same for all of them by chance: a comparison with a number that none of them is, say.
 #pragma once
 
@@ -48,10 +48,10 @@ class Trial {
 
  private:
   enum class Filler : std::uint8_t { zeros, numbers, ones, left_over };
-  /// Is it for elements of global memory alone, which may be flags?
-  static bool is_of_a_flag(Filler filler) { return filler == Filler::ones || filler == Filler::left_over; }
+  /// Is it for flags: numbers with which they are compared?
+  static bool is_for_flags(Filler filler) { return filler == Filler::ones || filler == Filler::left_over; }
   static bool is_filled_with(Filler filler, const BlankRead& read) {
-    return !is_of_a_flag(filler) || read.space == ptx::StateSpace::global;
+    return filler != Filler::left_over || read.space == ptx::StateSpace::global;
   }
   struct Variation {
     std::vector<const BlankRead*> reads;  ///< the elements that hold something else
