@@ -337,6 +337,8 @@ AROUND = [
     (["__global__ void k() {", "  carry = carry + last;", "  d_y[i] = carry;", "}"], 2, "carry = last;", "wrong.other"),
     (["__global__ void k() {", "  base += s_sums[warp];", "  d_y[base] = x;", "}"],
      2, "base += s_sums[warp - 1];", "wrong.other"),
+    (["__global__ void k() {", "  d_y[before + counts[row]] = x[row];", "}"],
+     2, "d_y[before + counts[row] - 1] = x[row];", "bounds.global"),
     (["__device__ void f() {", "  Element before = g();", "  known_prefix = known_prefix + own;", "}"],
      3, "known_prefix = before + own;", "wrong.other"),
     (["__device__ void f() {", "  stage.aggregate = total;", "  Element up = before;", "}"],

@@ -1,6 +1,7 @@
 """Grade programs with one mistake each: what is reported first, and which cure is offered after it has been tried.
 
-Others lack barriers and fences: what the reports say is done, until nothing is left to do.
+Others lack barriers and fences, or have several mistakes in several functions: what the reports say is done, until
+nothing is left to do.
 
     python cures.py
 
@@ -21,8 +22,10 @@ from run import read  # noqa: E402
 from scanlab.judging.judge import Submission, grade  # noqa: E402
 from scanlab.judging.plan import Options  # noqa: E402
 from scanlab.judging.report import result_lines  # noqa: E402
+from scanlab.judging.tried import attempts  # noqa: E402
 from scanlab.labs.corpora import text_of, whole  # noqa: E402
 from scanlab.labs.folders import find_lab  # noqa: E402
+from scanlab.labs.skeleton import solution_of  # noqa: E402
 from scanlab.paths import STATE  # noqa: E402
 
 MUTANTS = REPOSITORY / "tests/mutants"
@@ -66,6 +69,24 @@ IN_BRANCHES = (
     ("08_warp_shuffle", "barriers_within_warp_0"),
 )
 """Beginners' mistakes whose barrier has to come out of a branch, by lab and name."""
+SEVERAL = (
+    (
+        "06_hierarchical",
+        ("t == block_size - 1) d_sums", "t == 0) d_sums"),
+        ("= d_sums[blockIdx.x] + d_y[i];", "= d_y[i] + d_sums[blockIdx.x];"),
+        ("<<<sections - 1, section_size>>>", "<<<sections - 1, block_size>>>"),
+    ),
+    ("08_warp_shuffle", ("if (lane >= distance)", "if (lane > distance)"), ("s_sums[warp - 1];", "s_sums[warp];")),
+    (
+        "10_compaction",
+        ("warp_size == warp_size - 1) atomicAdd", "warp_size == 0) atomicAdd"),
+        ("d_y[before + counts[row] - 1]", "d_y[before + counts[row]]"),
+    ),
+)
+"""A lab's solution, and mistakes in several of its functions, each as what stands there and what is written instead."""
+WRITE = re.compile(r"write line (?P<line>[0-9]+) as `(?P<code>.*)` \(tried: ")
+ENOUGH = 60.0
+"""Seconds for edits: how fast a machine is decides nothing here."""
 MOST_STEPS = 5
 MOVE = re.compile(
     r"take the __syncthreads\(\) of line (?P<from>[0-9]+) out of the branch .*: put it before line (?P<line>[0-9]+), "
@@ -104,9 +125,37 @@ def obey(name: str, text: str) -> str:
     return f"not done after {MOST_STEPS} cures"
 
 
+def follow(name: str, text: str) -> str:
+    """Write lines as the reports say until all results are right; return what went wrong, or nothing."""
+    lines = text.split("\n")
+    path = STATE / "programs/followed" / name / "scan.cu"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    for _ in range(MOST_STEPS):
+        path.write_text("\n".join(lines), encoding="utf-8")
+        (result,) = grade([Submission(find_lab(name[:2]), path)], Options(remarks=True))
+        if result.verdict == "pass":
+            return ""
+        first = result.failed_checks[0]
+        found = WRITE.search(first.findings[0].cure if first.findings else "")
+        if not found:
+            return "no fix:\n" + "\n".join(line for line, _ in result_lines(result, checks=False))
+        line = lines[int(found["line"]) - 1]
+        lines[int(found["line"]) - 1] = line[: len(line) - len(line.lstrip())] + found["code"]
+    return f"not done after {MOST_STEPS} fixes"
+
+
 def main() -> int:
     """Grade all of them."""
     problems = 0
+    attempts.SECONDS = attempts.LAST_SECONDS = ENOUGH
+    for lab, *mistakes in SEVERAL:
+        text = solution_of(find_lab(lab[:2]))
+        for old, new in mistakes:
+            assert text.count(old) == 1, old
+            text = text.replace(old, new)
+        wrong = follow(lab, text)
+        print(f"not as expected: {wrong}" if wrong else "as expected", "followed", lab, flush=True)
+        problems += bool(wrong)
     catalogue = {
         (mistake.lab, mistake.name): mistake for lab, _ in IN_BRANCHES for mistake in read(MISTAKES / f"{lab}.toml")
     }

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import zip_longest
 from operator import itemgetter
 from pathlib import Path
@@ -65,13 +66,9 @@ def with_slip(
             return result
         seen = now
     known = next((one.id for one in seen.findings), "")
-    bases: list[Base] = []
-    lines = NO_LINES
-    if solution and not known.startswith(OF_THE_HOST):
-        bases, lines = wrong_parts(text, solution, call)
-    if len(bases) == 1 and lines:
-        bases = [Base(text, call, seen, lines=lines)]
-    bases = sorted(bases or [Base(text, call, seen)], key=lambda base: not _shows(base, known))
+    whole = Base(text, call, seen)
+    bases, lines = _bases(whole, solution) if solution and not known.startswith(OF_THE_HOST) else ([whole], NO_LINES)
+    bases.sort(key=lambda base: not _shows(base, known))
     listed = [
         [(base, slip) for slip in slips(base.text, _mistake(base, plan.source), MOST, given=given, is_plain=is_plain)]
         for base in bases
@@ -89,6 +86,17 @@ def with_slip(
     return _with_best(
         _with_wrong_lines(result, check, lines, plan.source), check.name, tried, known, wrong, plan.source
     )
+
+
+def _bases(whole: Base, solution: str) -> tuple[list[Base], frozenset[int]]:
+    """Return the programs of which edits are tried, and the lines in which the mistakes are, if that is known.
+
+    Where they are in one part, that is the program itself.
+    """
+    bases, lines = wrong_parts(whole.text, solution, whole.call)
+    if len(bases) == 1 and lines:
+        return [replace(whole, lines=lines)], lines
+    return bases or [whole], lines
 
 
 def _shows(base: Base, known: str) -> bool:

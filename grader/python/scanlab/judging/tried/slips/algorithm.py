@@ -35,6 +35,7 @@ LAST_LET_IN = re.compile(
     r"\bif\s*\(\s*\w{1,20}\s*<\s*((?:\w{1,40}|\([^()]{1,40}\))(?:\s*[/*]\s*(?:\w{1,40}|\([^()]{1,40}\))){0,2})\s*\)"
 )
 TIMES = re.compile(r"\b(?:t|tid|threadIdx\.x)\s*\*\s*(block_size|blockDim\.x|section_size)\b")
+NESTED = re.compile(r"\[((?:[^\[\]]|\[[^\[\]]{1,40}\]){1,80})\]")
 INDEX = re.compile(r"\[([^\[\]]{1,60})\]")
 BEGINS = re.compile(
     r"\bfor\s*\(\s*\w{1,20}\s+(\w{1,40})\s*=\s*([012])\s*;[^;]{1,80};\s*(?:\+\+\s*\1|\1\s*(?:\+\+|\+=\s*1))\s*\)"
@@ -208,7 +209,8 @@ def _times_a_size(program: Program) -> Iterator[Edit]:
 def _index(program: Program, lines: Lines | None = None) -> Iterator[Edit]:
     """Find an index that is off by one, or goes the other way, in lines that take part."""
     for number, code in lines or program.involved():
-        for found in INDEX.finditer(code):
+        outer = [found for found in NESTED.finditer(code) if "[" in found[1]]
+        for found in (*outer, *INDEX.finditer(code)):
             was, because = found[1], f"the index {found[1]} is off"
             if was.isdigit():
                 continue

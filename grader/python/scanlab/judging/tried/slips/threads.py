@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from scanlab.judging.tried.slips.program import Edit, Program, Rule, compiled, rewrite
 from scanlab.judging.tried.statements import without_comments
 
-ALONE = re.compile(r"\b(lane|t|tid|threadIdx\.x)\s*==\s*(0|\w{1,40}(?:\.x)?\s*-\s*1|31)(?=\s*[)&|?])")
+ALONE = re.compile(
+    r"\b(lane|(?:t|tid|threadIdx\.x)(?:\s*%\s*(?:warp_size|warpSize|32))?)\s*==\s*(0|\w{1,40}(?:\.x)?\s*-\s*1|31)(?=\s*[)&|?])"
+)
 IF = compiled(r"\bif\s*(<GROUP>)\s*")
 RETURNS = re.compile(r"\{?\s*return\s*;\s*\}?")
 BEHIND = re.compile(r"__sync|\]\s*[-+*]?=(?!=)|\w\s*\(")
@@ -107,10 +109,14 @@ def first_or_last(program: Program) -> Iterator[Edit]:
     """Find the first thread in the place of the last, and the other way round."""
     for number, found in program.matches(ALONE):
         is_one_warp = any(re.search(r"\bwarp\s*==", program.code(line)) for line in program.enclosing(number))
-        sizes = ("warp_size",) if found[1] == "lane" or is_one_warp else ("block_size", "section_size")
+        sizes = ("warp_size",) if _is_lane(found[1]) or is_one_warp else ("block_size", "section_size")
         size = next((name for name in sizes if re.search(rf"\b{name}\b", program.whole)), "blockDim.x")
         meant = f"{size} - 1" if found[2] == "0" else "0"
         yield Edit(number, *found.span(2), meant, _other_thread(found))
+
+
+def _is_lane(name: str) -> bool:
+    return name == "lane" or "%" in name
 
 
 def whose_turn(program: Program) -> Iterator[Edit]:
@@ -119,7 +125,7 @@ def whose_turn(program: Program) -> Iterator[Edit]:
     lasts = [f"{name} - 1" for name in sizes if re.search(rf"\b{name}\b", program.whole)]
     for number, found in program.matches(ALONE):
         for meant in ("0", *lasts):
-            if meant != found[2] and (found[1] != "lane" or meant in ("0", "warp_size - 1", "warps - 1")):
+            if meant != found[2] and (not _is_lane(found[1]) or meant in ("0", "warp_size - 1", "warps - 1")):
                 yield Edit(number, *found.span(2), meant, _other_thread(found))
 
 
