@@ -633,8 +633,8 @@ def test_any_text_is_read(text: str) -> None:
     ],
 )
 def test_no_text_takes_long(character: str) -> None:
-    text = "\n".join(character * (190 // len(character)) for _ in range(400))
+    text = "\n".join(character * (190 // len(character)) for _ in range(250))
     begun = time.process_time()
     for identity in ("wrong.other", "race.shared", "bounds.shared"):
-        slips(text, Mistake(identity, "a[0]", frozenset(range(400))), MANY)
-    assert time.process_time() - begun < 10
+        slips(text, Mistake(identity, "a[0]", frozenset(range(250))), MANY)
+    assert time.process_time() - begun < 6

@@ -76,7 +76,6 @@ SEVERAL = (
         ("= d_sums[blockIdx.x] + d_y[i];", "= d_y[i] + d_sums[blockIdx.x];"),
         ("<<<sections - 1, section_size>>>", "<<<sections - 1, block_size>>>"),
     ),
-    ("08_warp_shuffle", ("if (lane >= distance)", "if (lane > distance)"), ("s_sums[warp - 1];", "s_sums[warp];")),
     (
         "10_compaction",
         ("warp_size == warp_size - 1) atomicAdd", "warp_size == 0) atomicAdd"),

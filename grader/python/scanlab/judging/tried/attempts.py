@@ -71,7 +71,8 @@ def attempts(edits: Sequence[Edit]) -> list[Attempt]:
                     with is_checked:  # another order of the threads may have hidden the mistake
                         if not base.call.fails_again(base.code) or call.fails_again(code):
                             continue
-                is_found.set()
+                if base.is_all:
+                    is_found.set()
             found.append((place, Attempt(base, slip, call, code, result)))
         return found
 

@@ -91,12 +91,13 @@ def with_slip(
 def _bases(whole: Base, solution: str) -> tuple[list[Base], frozenset[int]]:
     """Return the programs of which edits are tried, and the lines in which the mistakes are, if that is known.
 
-    Where they are in one part, that is the program itself.
+    Where they are in one part, that is the program itself. It is one of several as well: parts that are right together
+    may be wrong with the solution's.
     """
     bases, lines = wrong_parts(whole.text, solution, whole.call)
     if len(bases) == 1 and lines:
         return [replace(whole, lines=lines)], lines
-    return bases or [whole], lines
+    return [whole, *bases], lines
 
 
 def _shows(base: Base, known: str) -> bool:

@@ -9,12 +9,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from scanlab.arguments import ENTRIES
-from scanlab.judging.compile import CompileError, make_device_code
+from scanlab.errors import KitError, WorkError
+from scanlab.judging.compile import make_device_code
 
 NAMESPACE = "scanlab_version_"
 WIDTH = 2
 """Digits of a version's number in its namespace."""
-INCLUDE = re.compile(r"^[ \t]*#[ \t]*include\b[^\n]*", re.MULTILINE)
+HEADER_LINE = re.compile(r"^[ \t]*#[ \t]*include\b[^\n]*", re.MULTILINE)
 FUNCTION = re.compile(r"^(?:\.(?:visible|weak|extern)\s+)*\.(?:entry|func)\b.*?^(?:\}|;)$", re.MULTILINE | re.DOTALL)
 OF_A_VERSION = re.compile(rf"{NAMESPACE}([0-9]{{{WIDTH}}})")
 ONLY_ONCE = re.compile(r'\bextern\s*"C"|\b__(?:device|constant|managed)__\s[^(){};]*[;={]|\bmain\s*\(')
@@ -38,11 +39,11 @@ def joined(versions: Mapping[int, str], name: str) -> str:
 
     `name` is what the file is called in which their lines count.
     """
-    includes = dict.fromkeys(line.strip() for text in versions.values() for line in INCLUDE.findall(text))
+    includes = dict.fromkeys(line.strip() for text in versions.values() for line in HEADER_LINE.findall(text))
     parts = [*includes]
     for number, text in versions.items():
         space = f"{NAMESPACE}{number:0{WIDTH}}"
-        parts += [f"namespace {space} {{", f'#line 1 "{space}/{name}"', INCLUDE.sub("", text), "}"]
+        parts += [f"namespace {space} {{", f'#line 1 "{space}/{name}"', HEADER_LINE.sub("", text), "}"]
     return "\n".join(parts)
 
 
@@ -68,7 +69,7 @@ def device_codes(texts: Sequence[str], name: str, element: str, folder: Path) ->
         path.write_text(joined(left, name), encoding="utf-8")
         try:
             make_device_code(path, element, to)
-        except CompileError as error:
+        except (WorkError, KitError) as error:
             refused = {int(number) for number in OF_A_VERSION.findall(str(error))}
             left = {number: text for number, text in left.items() if number not in refused} if refused else {}
             continue
