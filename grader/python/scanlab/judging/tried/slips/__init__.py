@@ -13,7 +13,7 @@ from scanlab.judging.tried.slips.program import Edit, Mistake, Program, Rule, Sl
 
 PLAIN = (*memory.RULES, *language.RULES, *cuda.RULES, *threads.PLAIN)
 """What is hardly ever meant as it stands, and so is looked for in given code as well, before the rest."""
-OTHERS = (*order.RULES, *threads.RULES, *blocks.RULES, *indices.RULES, *algorithm.RULES)
+OTHERS = (*algorithm.FIRST, *order.RULES, *threads.RULES, *blocks.RULES, *indices.RULES, *algorithm.RULES)
 
 
 TURN = 3

@@ -280,6 +280,8 @@ def _other_array(program: Program) -> Iterator[Edit]:
                 yield Edit(number, *found.span(1), other, f"the result is not in {found[1]} at the end")
 
 
+FIRST = (Rule(_sums, r"wrong\.order"), Rule(_further(_sums), r"wrong\.order"))
+"""What is looked for before all others: where the order of operands is wrong, sums are."""
 RULES = (
     rewrite(
         r"\bElement\s*(?:\{\s*\}|\(\s*\))",
