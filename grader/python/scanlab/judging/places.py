@@ -12,6 +12,7 @@ from pathlib import Path
 from scanlab.judging.compiler.messages import lines_text, own_lines
 from scanlab.judging.report import HEADLINE
 from scanlab.judging.result import Cause, CheckResult, Finding, LabResult, SeenFinding, Where
+from scanlab.judging.tried.slips import program as slip_program
 from scanlab.judging.tried.statements import WRONG_LINES, without_comments
 
 SHOWN = 4
@@ -89,6 +90,7 @@ class Program:
         self.lines = without_comments(text).split("\n")
         self.own = own_lines(text.split("\n"))
         self.functions = list(self._functions())
+        self._blocks = slip_program.Program(text, slip_program.Mistake(""))
 
     def _functions(self) -> Iterator[Function]:
         depth, head, first = 0, 1, 0
@@ -240,21 +242,10 @@ class Program:
     def branches(self, numbers: Iterable[int]) -> Iterator[str]:
         """Yield, of calls that stand in an `if`, the line of that: not all threads may come there."""
         for number in dict.fromkeys(numbers):
-            indent = self._indent(number)
-            for line in range(number, 0, -1):
-                code = self.lines[line - 1]
-                if code.startswith("}"):
-                    break
-                if code.strip() and (self._indent(line) < indent or line == number):
-                    indent = min(indent, self._indent(line))
-                    if BRANCH.search(code):
-                        place = "in the same line" if line == number else f"of line {line}"
-                        yield f"only threads with the condition {place} reach the call of line {number}"
-                        break
-
-    def _indent(self, number: int) -> int:
-        code = self.lines[number - 1]
-        return len(code) - len(code.lstrip())
+            around = (line for line in self._blocks.enclosing(number) if BRANCH.search(self.lines[line - 1]))
+            if line := next(around, 0):
+                place = "in the same line" if line == number else f"of line {line}"
+                yield f"only threads with the condition {place} reach the call of line {number}"
 
     def block_numbers(self, kernel: str) -> list[int]:
         """Return the learner's lines of a kernel that use blockIdx.x."""

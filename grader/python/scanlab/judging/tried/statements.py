@@ -161,6 +161,8 @@ def with_statements(
     if within is not None:
         behind = {next((mark.line for mark in marks if mark.line >= run.stop), 0) for run in runs_of(within)}
         marks = [mark for mark in marks if mark.line in within | behind]
+    if not marks:  # the judge would take the marked program, whose lines are others, for the submission itself
+        return None
     element = "provenance" if planned.element == "affine" else planned.element
     n = int(found["n"])
     many = max((size for size in planned.sizes if size <= MANY), default=n)

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 from scanlab.judging.tried.slips.program import Edit, Program, Rule, compiled, rewrite
+from scanlab.judging.tried.slips.threads import DEVICE_FUNCTION
 
 ONE_LESS = re.compile(r"\b(\w{1,60})\s*(?:<[^<>;]{0,40}>\s*)?<<<\s*(\w{1,40}\s*-\s*1)\s*,")
 SECTION = re.compile(
@@ -15,11 +16,11 @@ WINDOW = re.compile(r"\b(\w{1,40})\s*-\s*(warp_size|32|warpSize)\s*[-+]\s*lane\b
 GOES_ON = re.compile(r"\b(\w*[pP]refix\w*)\s*=\s*(\1)\s*\+")
 BEFORE = re.compile(r"(?:=|,)\s*(before)\s*(?=[;,)])")
 KEEPS = re.compile(r"\b(\w{1,40})\s*(?:\+=|=\s*\1\s*\+|=)\s*([A-Za-z_]\w{0,40}(?:\[\w{1,20}\])?)\s*;")
-DEVICE_FUNCTION = re.compile(r"__device__[^;{}()]{1,120}?\b(\w{1,60})\s*\([^;{}]{0,300}\)\s*\{")
+SHUFFLES_UP = re.compile(r"\b(?:shuffle_up|__shfl_up_sync)\s*\(")
 FIRST = re.compile(r"\b(\w{1,40})\s*=[^;=]*(?:__clz|__ffs)\s*\(|\bint\s+(\w{1,40})\s*=\s*\w{1,40}\(\w*[pP]refix\w*\)")
 SCANNED = re.compile(r"\bscan_\w{1,20}\(\s*([\w.]{1,60})\s*\)")
 MADE_NOTHING = re.compile(r"\bif\s*\(([^()]{1,60})\)\s*\w{1,40}\s*=\s*identity\(\)")
-ALONE = re.compile(r"\bif\s*\(([^()|]{1,80})\)\s*$")
+CONDITION_BEFORE = re.compile(r"\bif\s*\(([^()|]{1,80})\)\s*$")
 FLAG = re.compile(r"\b(?:int|bool|unsigned)\s+(\w{1,40})\s*=\s*keep\(")
 COUNTED = re.compile(r"=(?!=)\s*([\w.]{1,40}(?:\[\w{1,20}\])?\s*\+\s*[\w.]{1,40}(?:\[\w{1,20}\])?)\s*;")
 ONE_NUMBER = re.compile(r"(?:^|\)|\{)\s*(\*\s*d_\w{1,40}|d_\w{1,40}\[0\])\s*=(?!=)")
@@ -103,12 +104,10 @@ def _without_aggregate(program: Program) -> Iterator[Edit]:
 
 
 def _row_scans(program: Program) -> set[str]:
-    """Return the functions that scan what the lanes of a warp have."""
-    names = {found[1]: found.end() for found in DEVICE_FUNCTION.finditer(program.whole)}
-    ends = {name: program.whole.find("\n}", begin) for name, begin in names.items()}
-    return {name for name, begin in names.items() if "shuffle_up" in program.whole[begin : ends[name]]} | {
-        name for name, begin in names.items() if "__shfl_up_sync" in program.whole[begin : ends[name]]
-    } - {"shuffle_up"}
+    """Return the functions that scan what the lanes of a warp have: those that shuffle up, in steps."""
+    found = DEVICE_FUNCTION.finditer(program.whole)
+    bodies = {one[1]: program.whole[one.end() :].partition("\n}")[0] for one in found}
+    return {name for name, body in bodies.items() if SHUFFLES_UP.search(body) and name != "shuffle_up"}
 
 
 def _not_of_the_last_lane(program: Program) -> Iterator[Edit]:
@@ -154,7 +153,7 @@ def _every_block_writes(program: Program) -> Iterator[Edit]:
         guards = [program.code(line) for line in program.enclosing(number)]
         if "s_section" in program.whole and not any("gridDim" in code for code in guards):
             because = f"each block writes {found[1]}, and only that with the last section knows all: which one is last?"
-            condition = ALONE.search(program.code(number)[: found.start(1)])
+            condition = CONDITION_BEFORE.search(program.code(number)[: found.start(1)])
             if condition:  # the line's own: if (lane == 31) *d_kept = …
                 yield Edit(number, condition.end(1), condition.end(1), " && s_section == gridDim.x - 1", because)
             else:
