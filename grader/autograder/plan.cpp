@@ -85,6 +85,13 @@ class Object {
     return find(key) == nullptr ? fallback : whole(key, least, most);
   }
 
+  bool boolean(const char* key, bool fallback) {
+    const Value* value = find(key);
+    if (value == nullptr) return fallback;
+    if (!value->is_boolean()) refuse(place(key), fmt::format("expected true or false, got {}", value->dump()));
+    return value->get<bool>();
+  }
+
   std::optional<double> number(const char* key) {
     const Value* value = find(key);
     if (value == nullptr) return std::nullopt;
@@ -378,6 +385,7 @@ Plan parse_plan(std::string_view text) {
   plan.trail = parse_trail(object);
   plan.runners = parse_runners(Object(object.get("runners"), "runners"));
   plan.device_code = object.text("device_code", "");
+  plan.is_brief = object.boolean("is_brief", false);
   // Of the same element: what is kept of a map is its name.
   if (const auto named = plan.runners.find("provenance"); named != plan.runners.end()) {
     plan.has_provenance = true;

@@ -102,6 +102,7 @@ struct Plan {
   /// PTX that is tried in the place of the runners' own, which has the same kernels; empty: it is the submission
   /// itself.
   std::filesystem::path device_code;
+  bool is_brief = false;        ///< a failure is neither made smaller nor explained: what is tried is right, or is not
   bool has_provenance = false;  ///< that of affine maps keeps their names only (scanlab.cuh, SCANLAB_PROVENANCE)
   /// Of the lab's reference solution, by element name; empty: it is not here, and nothing can be timed.
   std::map<std::string, std::filesystem::path> reference;

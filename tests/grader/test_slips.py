@@ -131,7 +131,7 @@ def test_parameters_that_are_copies() -> None:
     text = "__device__ void swap(Element* a, Element* b) {\n  Element* c = a;\n  a = b;\n  b = c;\n}"
     assert "__device__ void swap(Element*& a, Element*& b) {" in changed(text, Mistake("wrong.nothing_added"))
     same = "__device__ void put(Element* a, int n) {\n  a[n] = b;\n  *a = b;\n}"
-    assert slips(same, Mistake("wrong.nothing_added"), MANY) == []
+    assert not any("Element*&" in one for one in changed(same, Mistake("wrong.nothing_added")))
 
 
 def test_a_return_in_a_loop_only() -> None:

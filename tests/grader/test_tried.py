@@ -1,10 +1,13 @@
 """When an edit that does not make all right is worth a word: what was found is gone, or comes later."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import pytest
 
 from scanlab.judging.result import Cause, CheckResult, Finding, Part
-from scanlab.judging.tried.attempts import Edit, _groups
-from scanlab.judging.tried.edits import _is_better, _next_failure
+from scanlab.judging.tried.attempts import Attempt, Edit, _groups
+from scanlab.judging.tried.edits import _furthest, _is_better
 from scanlab.judging.tried.runs import Base, Call
 from scanlab.judging.tried.slips.program import Slip
 
@@ -57,31 +60,71 @@ def test_an_edit_is_better_if_what_was_found_is_gone_or_comes_later(
     assert _is_better(after, before) is expected
 
 
+@dataclass(frozen=True)
+class Sizes:
+    """Stands for the call of a program that fails at a size, and for the sizes of its check."""
+
+    old: int
+    breaks: str = "another"
+    """The program that another function fails with."""
+    sizes: Sequence[int] = SIZES
+
+    @property
+    def case(self) -> "Sizes":
+        return self
+
+    def with_code(self, code: str, *, is_brief: bool) -> CheckResult:
+        assert is_brief
+        assert not code
+        return failed("wrong.other", self.old)
+
+    def breaks_another(self, text: str, *, is_of_device: bool) -> bool:
+        return text == self.breaks and is_of_device
+
+
+def tried(call: Sizes, program: str, new: int, verdict: str = "fail", *, is_common: bool = True) -> Attempt:
+    """Return an edit after which a check fails at a size."""
+    first = failed("wrong.other", new, (), verdict)
+    headline = f"inclusive scan of floats, n = {call.old}, seed 7, schedule in_order"
+    base = failed("wrong.other", call.old)
+    assert base.cause
+    base = base.model_copy(update={"cause": base.cause.model_copy(update={"headline": headline})})
+    whole = Base("", call, base)  # type: ignore[arg-type] - it stands for a call
+    return Attempt(whole, Slip(1, "", "", program, is_of_device=True, is_common=is_common), first, first)
+
+
 @pytest.mark.parametrize(
-    ("old", "new", "expected"),
-    [(2, 2, None), (2, 3, None), (2, 31, None), (2, 32, 32), (2, 1025, 1025), (33, 1025, None)],
+    ("old", "new", "is_common", "expected"),
+    [
+        (2, 2, True, None),
+        (2, 3, True, None),
+        (2, 31, True, None),
+        (2, 32, True, 32),
+        (2, 32, False, None),
+        (2, 1025, True, 1025),
+        (2, 1025, False, 1025),
+        (33, 1025, True, None),
+    ],
 )
-def test_two_larger_sizes_have_to_be_right(old: int, new: int, expected: int | None) -> None:
-    def after(identity: str, *, fewer: bool, verdict: str = "fail") -> int | None:
-        tried = failed(identity, new, (), verdict)
-        return _next_failure(tried, failed("wrong.other", old), SIZES, lambda n: fewer and n == new)
-
-    assert after("wrong.other", fewer=False) == expected
-    assert after("wrong.other", fewer=True, verdict="timeout") is None
-    assert after("race.shared", fewer=False) is None
-    assert after("race.shared", fewer=True) == expected
+def test_some_larger_sizes_have_to_be_right(old: int, new: int, *, is_common: bool, expected: int | None) -> None:
+    for verdict in ("fail", "timeout"):
+        found = _furthest([tried(Sizes(old), "", new, verdict, is_common=is_common)])
+        assert (found[1:] if found else None) == ((old, expected) if expected else None)
+    assert _furthest([tried(Sizes(old), "", new, "error", is_common=is_common)]) is None
 
 
-def test_without_a_size_nothing_is_known_of_more_elements() -> None:
-    before = failed("wrong.other", 2)
-    assert before.cause
-    nowhere = before.model_copy(update={"cause": before.cause.model_copy(update={"next": "grader/scanlab check 02"})})
-    assert _next_failure(failed("wrong.other", 1025), nowhere, SIZES, lambda _: True) is None
+def test_the_edit_that_helps_furthest_is_said_unless_another_function_fails_with_it() -> None:
+    edits = [("a", 32), ("b", 1025), ("c", 64)]
+    for breaks, expected in (("another", "b"), ("b", "c")):
+        call = Sizes(2, breaks)
+        found = _furthest([tried(call, program, new) for program, new in edits])
+        assert found
+        assert found[0].slip.program == expected
 
 
 def edit(change: str, *, is_of_device: bool = True, program: str = "") -> Edit:
     """Return an edit of a program that fails in_order."""
-    call = Call(None, None, None, is_sandboxed=False)  # type: ignore[arg-type] - nothing is called
+    call = Call(None, None, None, None, is_sandboxed=False)  # type: ignore[arg-type] - nothing is called
     return Base("", call, failed("wrong.other", 2)), Slip(1, "", change, program, is_of_device)
 
 
@@ -97,8 +140,8 @@ def test_edits_of_device_code_are_compiled_together_and_others_alone(monkeypatch
     ]
     groups = [[one.change for _, (_, one) in group] for group in _groups(edits)]
     assert groups == [["a", "b"], ["h"], ["c", "d"], ["once"]]
-    many = [[place for place, _ in group] for group in _groups([edit(str(k)) for k in range(20)])]
-    assert many == [[*range(8)], [*range(8, 16)], [*range(16, 20)]]
+    many = [[place for place, _ in group] for group in _groups([edit(str(k)) for k in range(50)])]
+    assert many == [[*range(8)], [*range(8, 16)], [*range(16, 40)], [*range(40, 50)]]
 
 
 @pytest.mark.parametrize(

@@ -64,6 +64,7 @@ OBEYED = (
 )
 """Mutants from which each race and each missing fence goes by doing what the report says, one after the other."""
 IN_BRANCHES = (
+    ("02_kogge_stone", "barrier_in_the_branch_another_missing"),
     ("03_double_buffer", "barrier_in_the_branch"),
     ("05_coarsening", "barrier_in_the_branch_of_phase_3"),
     ("08_warp_shuffle", "barriers_within_warp_0"),
@@ -88,8 +89,9 @@ ENOUGH = 60.0
 """Seconds for edits: how fast a machine is decides nothing here."""
 MOST_STEPS = 5
 MOVE = re.compile(
-    r"take the __syncthreads\(\) of line (?P<from>[0-9]+) out of the branch .*: put it before line (?P<line>[0-9]+), "
+    r"take the __syncthreads\(\) of line (?P<from>[0-9]+) out of the branch .*?: put it before line (?P<line>[0-9]+), "
 )
+MORE = re.compile(r", and one more before line (?P<line>[0-9]+), ")
 FIX = re.compile(r"put (?P<statement>\w+\(\);) before line (?P<line>[0-9]+), ")
 SYNCHRONISATION = ("race.", "fence.", "barrier.")
 
@@ -107,10 +109,11 @@ def obey(name: str, text: str) -> str:
         if not found or not found[0].id.startswith(SYNCHRONISATION):
             return "" if seen else "nothing was to be done"
         if move := MOVE.search(found[0].cure):
-            at, to = int(move["from"]) - 1, int(move["line"]) - 1
+            at = int(move["from"]) - 1
             code = lines[at]
-            lines[at] = code.replace("__syncthreads();", "")
-            lines.insert(to, "__syncthreads();")
+            lines[at] = re.sub(r"__syncthreads\(\s*\);", "", code)
+            for place in sorted(map(int, [move["line"], *MORE.findall(found[0].cure)]), reverse=True):
+                lines.insert(place - 1, "__syncthreads();")
             seen.add(f"move {code}")
             continue
         fix = FIX.search(found[0].cure)

@@ -71,6 +71,7 @@ class CorrectnessCheck : CheckOnDevice {
           const bool is_hashed = is_own_size && order == orders_.front();
           TrialResult tried = trial->run(submission_, which, counting, is_hashed ? outputs_hash_ : no_hash);
           if (is_hashed) outputs_hash_ = tried.output_hash;
+          if (tried.failure && plan_.is_brief) return end(tried, result);
           if (tried.failure) return end_with_failure(std::move(trial), which, std::move(tried), result);
           if (result.printed.empty()) result.printed = first_lines(tried.printed, shown_lines);
           if (tried.proof) note_proof(n, *tried.proof);

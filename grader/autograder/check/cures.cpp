@@ -95,6 +95,12 @@ unsigned offset_of(const std::vector<Mark>& marks) {
   return marks.empty() ? 0 : marks.front().at - marks.front().line;
 }
 
+/// What stands at a mark.
+std::string_view code_at(const std::vector<Mark>& marks, unsigned line) {
+  const auto mark = std::ranges::find(marks, line, &Mark::line);
+  return mark == marks.end() ? std::string_view() : mark->code;
+}
+
 /// A barrier that threads leave out may stand in a branch: it is moved to one mark after the other.
 std::vector<Cure> moves_of(const Finding& race, const Finding& left_out, const Plan& plan) {
   std::vector<Cure> cures;
@@ -169,25 +175,43 @@ void Cures::explain(TrialResult& tried, const Case& which) {
 bool Cures::by_moves(TrialResult& tried, const Case& which) {
   const auto left_out = std::ranges::find(tried.findings, "barrier.exited", &Finding::id);
   if (left_out == tried.findings.end() || tried.findings.front().id != "race.shared") return false;
-  for (const Cure& cure : moves_of(tried.findings.front(), *left_out, plan_)) {
-    if (outcome_of({.amendment = cure.amendment}, tried, which).effect != Effect::all_right) continue;
-    Finding barrier = std::move(*left_out);
-    tried.findings.erase(left_out);
-    barrier.id = "barrier.divergent";
-    barrier.weight = Finding::Weight::mistake;
-    barrier.headline = fmt::format("BARRIER: not all threads come to this __syncthreads(), kernel {}", barrier.kernel);
-    for (Finding::Part& part : barrier.parts)
-      part.where = {plan_.source, part.where.line - offset_of(plan_.marks), 0, {}};
-    barrier.details = {
-        "threads that go past the branch are not waited for: they run ahead to the end of the kernel, and "
-        "count as arrived from there on"};
-    barrier.advice = fmt::format("the race that is seen there is what follows: {}", tried.findings.front().headline);
-    barrier.cure = fmt::format("{} (tried: the results are right then)", cure.text);
-    tried.failure->cause = cause_of(barrier);
-    tried.findings.insert(tried.findings.begin(), std::move(barrier));
-    return true;
+  const std::vector<Cure> moves = moves_of(tried.findings.front(), *left_out, plan_);
+  const auto is_enough = [&](const Cure& cure) {
+    return outcome_of({.amendment = cure.amendment}, tried, which).effect == Effect::all_right;
+  };
+  std::string cure;
+  if (const auto alone = std::ranges::find_if(moves, is_enough); alone != moves.end()) {
+    cure = fmt::format("{} (tried: the results are right then)", alone->text);
+  } else {
+    for (const Cure& move : moves) {
+      const std::optional<Amendment> several = with_more_barriers(move.amendment, which);
+      if (!several) continue;
+      const bool is_right = is_cured(run_with({.amendment = *several}, which)) &&
+                            is_cured(run_with({.amendment = *several}, with_many_elements(which)));
+      cure = move.text;
+      for (const unsigned line : several->barriers)
+        cure += fmt::format(", and one more before line {}, {}", line, code_at(plan_.marks, line));
+      cure += is_right ? " (tried: the results are right then)"
+                       : " (tried: no race is left then, but the result is wrong all the same)";
+      break;
+    }
   }
-  return false;
+  if (cure.empty()) return false;
+  Finding barrier = std::move(*left_out);
+  tried.findings.erase(left_out);
+  barrier.id = "barrier.divergent";
+  barrier.weight = Finding::Weight::mistake;
+  barrier.headline = fmt::format("BARRIER: not all threads come to this __syncthreads(), kernel {}", barrier.kernel);
+  for (Finding::Part& part : barrier.parts)
+    part.where = {plan_.source, part.where.line - offset_of(plan_.marks), 0, {}};
+  barrier.details = {
+      "threads that go past the branch are not waited for: they run ahead to the end of the kernel, and "
+      "count as arrived from there on"};
+  barrier.advice = fmt::format("the race that is seen there is what follows: {}", tried.findings.front().headline);
+  barrier.cure = std::move(cure);
+  tried.failure->cause = cause_of(barrier);
+  tried.findings.insert(tried.findings.begin(), std::move(barrier));
+  return true;
 }
 
 /// Whole warps may meet at a barrier from different lines, as warps of different roles do. Where there is a race as
@@ -260,7 +284,10 @@ void Cures::by_amendments(TrialResult& tried, const Case& which) {
         cure.is_in_a_branch || cure.amendment.change == Change::atomic || cure.amendment.change == Change::strong;
     if (effect <= best || (hides && effect != Effect::all_right)) continue;
     // With others left and a wrong result, what is gone may have been what follows from another mistake.
-    if (effect == Effect::gone && is_wrong && !is_one_of_several(cure.amendment, which)) continue;
+    if (effect == Effect::gone && is_wrong) {
+      const std::optional<Amendment> several = with_more_barriers(cure.amendment, which);
+      if (!several || !run_with({.amendment = *several}, which).is_right) continue;
+    }
     best = effect;
     const char* const result = is_wrong && effect == Effect::all_gone ? ", but the result is wrong all the same" : "";
     mistake.cure = fmt::format("{} (tried: {}{})", cure.text, shows[static_cast<std::size_t>(effect)], result);
@@ -287,26 +314,27 @@ std::optional<TrialResult> Cures::other_schedule(const Device::Trying& how, cons
   return std::nullopt;
 }
 
-bool Cures::is_one_of_several(const Amendment& amendment, const Case& which) {
-  Amendment several = amendment;
-  for (unsigned more = 0; more < most_missing; ++more) {
-    const TrialResult left = run_with({.amendment = several}, which);
-    if (left.is_right) return true;
-    if (left.findings.empty() || left.findings.front().id != "race.shared") return false;
+std::optional<Amendment> Cures::with_more_barriers(Amendment amendment, const Case& which) {
+  const auto is_mistake = [](const Finding& finding) {
+    return finding.weight == Finding::Weight::mistake && !finding.id.starts_with("wrong.");
+  };
+  for (unsigned more = 0;; ++more) {
+    const TrialResult left = run_with({.amendment = amendment}, which);
+    if (left.is_right || std::ranges::none_of(left.findings, is_mistake)) return amendment;
+    if (more == most_missing || left.findings.front().id != "race.shared") return std::nullopt;
     const std::vector<Cure> cures = cures_of(left.findings.front(), plan_);
     const auto next = std::ranges::find_if(cures, [&](const Cure& cure) {
       if (cure.amendment.change != Change::barrier) return false;
-      Amendment tried = several;
+      Amendment tried = amendment;
       tried.barriers.push_back(cure.amendment.line);
       const TrialResult amended = run_with({.amendment = tried}, which);
       return std::ranges::none_of(amended.findings, [&](const Finding& finding) {
-        return reads_the_same(finding, left.findings.front()) || finding.id != "race.shared";
+        return is_mistake(finding) && (reads_the_same(finding, left.findings.front()) || finding.id != "race.shared");
       });
     });
-    if (next == cures.end()) return false;
-    several.barriers.push_back(next->amendment.line);
+    if (next == cures.end()) return std::nullopt;
+    amendment.barriers.push_back(next->amendment.line);
   }
-  return run_with({.amendment = several}, which).is_right;
 }
 
 std::vector<Finding> Cures::needless_barriers() {

@@ -39,7 +39,7 @@ class Cures : CheckOnDevice {
   void by_barriers(TrialResult& tried, const Case& which);
   void by_zeros(TrialResult& tried, const Case& which);
   void by_room(TrialResult& tried, const Case& which);
-  /// Whether a barrier that is moved was the cure.
+  /// Whether a barrier that is moved was the cure, or one of the barriers that together are.
   bool by_moves(TrialResult& tried, const Case& which);
   void by_amendments(TrialResult& tried, const Case& which);
 
@@ -58,8 +58,8 @@ class Cures : CheckOnDevice {
   Outcome outcome_of(const Device::Trying& how, const TrialResult& tried, const Case& which);
   /// What another schedule shows; none: all is right under each.
   std::optional<TrialResult> other_schedule(const Device::Trying& how, const Case& which, const vgpu::Finding& mistake);
-  /// Does an amendment after which others like a race are left make all right together with a few barriers more?
-  bool is_one_of_several(const Amendment& amendment, const Case& which);
+  /// An amendment with so many barriers more that no race is left, at a few places at most; none if that is not enough.
+  std::optional<Amendment> with_more_barriers(Amendment amendment, const Case& which);
   TrialResult run_with(const Device::Trying& how, const Case& which);
   Case with_many_elements(Case which) const;
 

@@ -314,6 +314,7 @@ SumMistake Provenance::explain(ElementName name, ElementRange expected, const st
     parts.push_back(fmt::format("{} {} not belong to it", list_text(foreign), foreign.size() == 1 ? "does" : "do"));
   if (parts.empty()) {
     const auto descent = std::ranges::adjacent_find(inputs, std::ranges::greater());
+    mistake.is_order = descent != inputs.end();
     parts.push_back(descent == inputs.end()
                         ? std::string("something is added to it that is no element")
                         : fmt::format("x{} stands before x{}: the operands of a + are swapped", *descent, descent[1]));

@@ -33,6 +33,7 @@ struct SumMistake {
   std::string text;                        ///< one sentence: "x2 is missing in y[5]"
   std::optional<vgpu::SourcePlace> where;  ///< the addition at which it first went wrong
   std::string added;                       ///< what it adds, and why that is wrong; empty: not known
+  bool is_order = false;                   ///< nothing but that: each element counts, and counts once
 };
 
 /// The names of one call's elements, and their graph of additions.

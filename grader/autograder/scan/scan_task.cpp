@@ -129,9 +129,10 @@ class ScanTask : public Task<T> {
     const SumMistake mistake = outputs.provenance->explain(name, interval(first), fmt::format("y[{}]", first));
     if (cause.id == "wrong.other")
       replace_explanation(cause, "wrong.other", mistake.text);
-    else if (!cause.fact.empty() && outputs.provenance->graph())
+    else if (!cause.fact.empty() && outputs.provenance->graph()) {
       cause.rationale = fmt::format("{}: {}", std::exchange(cause.fact, {}), mistake.text);
-    else
+      if (mistake.is_order) cause.id = "wrong.operand_order";
+    } else
       cause.of_sums.push_back(mistake.text);
     const bool is_lost = explain_by_lost_sum(cause, *outputs.provenance, first);
     if (!is_lost) add_first_wrong_addition(cause, mistake);

@@ -179,6 +179,8 @@ class Plan(Model):
     runners: dict[str, str]
     device_code: str = ""
     """PTX that is tried in the place of the runners' own, which has the same kernels; empty: it is the submission."""
+    is_brief: bool = False
+    """A failure is neither made smaller nor explained: what is tried is right, or is not."""
     reference: dict[str, str]
     launcher: list[str]
     honest_runner: str = ""

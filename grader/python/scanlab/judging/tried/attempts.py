@@ -6,18 +6,19 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import zip_longest
 from operator import itemgetter
 
 from scanlab.judging.result import CheckResult
-from scanlab.judging.tried.runs import Base, Call, is_right
+from scanlab.judging.tried.runs import Base, is_right
 from scanlab.judging.tried.slips.program import Slip
 
 GROUP = 8
-"""Edits that are compiled together, at most: that takes a fifth of the time for each."""
-SECONDS = 1.0
-"""No more of them are compiled after that long …"""
-LAST_SECONDS = 1.5
-"""… and none are judged after that long …"""
+"""Edits that are compiled together, at most, to begin with: that takes a fifth of the time for each …"""
+LARGE_GROUP = 24
+"""… and later on: a tenth of it."""
+SECONDS = 1.5
+"""No more are judged after that long, nor compiled if they would be ready later …"""
 ROUNDS = 2.0
 """… or after so many times what the fastest took to compile: lab 11 needs two seconds."""
 
@@ -30,16 +31,15 @@ class Attempt:
 
     base: Base
     slip: Slip
-    call: Call
-    """By the program with the edit …"""
-    code: str
-    """… or by that before it with this PTX."""
+    first: CheckResult
+    """Where the check fails first, not explained …"""
     found: CheckResult
+    """… and explained, if the edit is sure."""
 
-    def is_right_with_fewer(self, n: int) -> bool:
-        """Return whether all is right with fewer than n elements."""
-        found = self.call.with_fewer(n).with_code(self.code)
-        return found is not None and is_right(found)
+    @property
+    def breaks_another(self) -> bool:
+        """Return whether the edit lets a function fail that is right without it."""
+        return self.base.call.breaks_another(self.slip.program, is_of_device=self.slip.is_of_device)
 
 
 def attempts(edits: Sequence[Edit]) -> list[Attempt]:
@@ -47,12 +47,12 @@ def attempts(edits: Sequence[Edit]) -> list[Attempt]:
     begun, is_found, is_checked = time.monotonic(), threading.Event(), threading.Lock()
     took: list[float] = []
 
-    def is_over(seconds: float) -> bool:
-        return is_found.is_set() or time.monotonic() - begun > max(seconds, ROUNDS * min(took, default=0))
+    def is_over(more: float) -> bool:
+        return is_found.is_set() or time.monotonic() - begun + more > max(SECONDS, ROUNDS * min(took, default=0))
 
     def tried(group: Sequence[tuple[int, Edit]]) -> list[tuple[int, Attempt]]:
         found: list[tuple[int, Attempt]] = []
-        if is_over(SECONDS):
+        if is_over(min(took, default=0)):
             return found
         started = time.monotonic()
         texts = [slip.program for _, (_, slip) in group]
@@ -60,20 +60,27 @@ def attempts(edits: Sequence[Edit]) -> list[Attempt]:
         codes = base.call.codes(texts) if _is_joined(base, slip) else [""]
         took.append(time.monotonic() - started)
         for (place, (base, slip)), code in zip(group, codes, strict=True):
-            if found and is_over(LAST_SECONDS):
+            if found and is_over(0):
                 break
             call = base.call if code else None if _is_joined(base, slip) else base.call.by_program(slip.program)
-            result = call.with_code(code) if call else None
-            if not call or not result:
+            first = call.with_code(code, is_brief=True) if call else None
+            result = first
+            if call and first and not is_right(first) and slip.is_sure and not base.is_rare:
+                result = call.with_code(code)
+            if not call or not first or not result:
                 continue
             if is_right(result):
                 if base.is_rare:
                     with is_checked:  # another order of the threads may have hidden the mistake
                         if not base.call.fails_again(base.code) or call.fails_again(code):
                             continue
+                if not call.is_right_with_all_sizes(code) or base.call.breaks_another(
+                    slip.program, is_of_device=bool(code)
+                ):
+                    continue
                 if base.is_all:
                     is_found.set()
-            found.append((place, Attempt(base, slip, call, code, result)))
+            found.append((place, Attempt(base, slip, first, result)))
         return found
 
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
@@ -86,17 +93,19 @@ def _is_joined(base: Base, slip: Slip) -> bool:
 
 
 def _groups(edits: Sequence[Edit]) -> list[list[tuple[int, Edit]]]:
-    """Return the edits in groups that are compiled together, in the order of their first ones, each with its place."""
-    joined = sum(_is_joined(*edit) for edit in edits)
-    most = min(GROUP, -(-joined // (os.cpu_count() or 1)))
-    groups: list[list[tuple[int, Edit]]] = []
-    open_group: list[tuple[int, Edit]] = []
-    for place, edit in enumerate(edits):
-        if not _is_joined(*edit):
-            groups.append([(place, edit)])
-            continue
-        if not open_group or len(open_group) == most:
-            open_group = []
-            groups.append(open_group)
-        open_group.append((place, edit))
-    return groups
+    """Return the edits in groups that are compiled together, each with its place.
+
+    A few small groups, and the first that has to be built alone, which takes longer, if it is among the likeliest;
+    then the others of these in turn with large groups.
+    """
+    placed = list(enumerate(edits))
+    joined = [one for one in placed if _is_joined(*one[1])]
+    alone = [[one] for one in placed if not _is_joined(*one[1])]
+    cores = os.cpu_count() or 1
+    small = max(1, min(GROUP, -(-len(joined) // cores)))
+    begin = small * cores
+    first = [joined[at : at + small] for at in range(0, min(begin, len(joined)), small)]
+    if alone and alone[0][0][0] < begin:
+        first.insert(1, alone.pop(0))
+    rest = [joined[at : at + LARGE_GROUP] for at in range(begin, len(joined), LARGE_GROUP)]
+    return [*first, *(group for turn in zip_longest(alone, rest) for group in turn if group)]

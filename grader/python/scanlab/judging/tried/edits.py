@@ -1,10 +1,9 @@
 """Try what a learner may have meant (`slips`): the failing call again, with one line changed."""
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from itertools import zip_longest
-from operator import itemgetter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import islice, zip_longest
 from pathlib import Path
 
 from scanlab.judging.compiler.messages import lines_text, own_lines
@@ -19,12 +18,22 @@ from scanlab.judging.tried.slips import slips
 from scanlab.judging.tried.slips.program import Mistake, Slip
 from scanlab.judging.tried.statements import CASE, CURABLE, WRONG_LINES, with_said, with_statements
 
-MOST = 40
+MOST = 120
 """Edits that are tried of one program."""
+MOST_OF_ALL = 24
+"""Of the whole program, where parts of it are wrong: it is then seldom right with one of them."""
 OF_THE_HOST = ("host_pointer", "crash")
 """How ids begin of what host code does: no code of the device is the cause."""
 NO_LINES: frozenset[int] = frozenset()
 ELSE_IS_LEFT = "(tried: this is gone then, something else is left)"
+MOST_RIGHT = 3
+"""Edits that make a part right, with which the whole program is tried."""
+MORE_SIZES = 2
+"""That are right with an edit, so that it is worth a word …"""
+MANY_MORE_SIZES = 5
+"""… if it is of a kind that is seldom meant."""
+MOST_FURTHER = 3
+"""Of these so many are looked at: does something else fail then?"""
 REFUSED = ("cuda.error", "launch.failed")
 """Findings of a call that the device refuses."""
 SIZE = re.compile(r"\bn = (?P<n>[0-9]{1,10}),")
@@ -58,7 +67,9 @@ def with_slip(
     found = again or SIZE.search(check.cause.headline)
     if found is None or any(one.cure.endswith(ALL_IS_RIGHT) for one in check.findings[:1]):
         return result
-    call = Call.of_size(planned, int(found["n"]), plan, run_judge, is_sandboxed=is_sandboxed)
+    right = {one.name for one in result.checks if one.verdict == "pass"}
+    passed = [one for one in plan.checks if isinstance(one, PlannedCorrectness) and one.name in right]
+    call = Call.of_size(planned, int(found["n"]), plan, run_judge, passed=passed, is_sandboxed=is_sandboxed)
     seen = next((one for one in judged.checks if one.name == check.name), check)
     if not again:  # the call fails after others only: do those that are made here let it fail?
         now = call.with_code("")
@@ -69,10 +80,10 @@ def with_slip(
     whole = Base(text, call, seen)
     bases, lines = _bases(whole, solution) if solution and not known.startswith(OF_THE_HOST) else ([whole], NO_LINES)
     bases.sort(key=lambda base: not _shows(base, known))
-    listed = [
-        [(base, slip) for slip in slips(base.text, _mistake(base, plan.source), MOST, given=given, is_plain=is_plain)]
-        for base in bases
-    ]
+    listed = []
+    for base in bases:
+        most = MOST_OF_ALL if base.is_all and len(bases) > 1 else MOST
+        listed.append([(base, slip) for slip in _likeliest(base, plan.source, given, most, is_plain=is_plain)])
     wrong = NO_LINES.union(*(base.lines or () for base in bases))
     if known in CURABLE and not any(one.cure for one in check.findings[:1]):
         for base in (base for base in bases if not base.is_all and _shows(base, known)):
@@ -83,9 +94,17 @@ def with_slip(
     all_right = next((one for one in tried if one.base.is_all and is_right(one.found)), None)
     if all_right:
         return _because(result, check, all_right.slip, f"{all_right.slip.change} {ALL_IS_RIGHT}", plan.source)
-    return _with_best(
-        _with_wrong_lines(result, check, lines, plan.source), check.name, tried, known, wrong, plan.source
-    )
+    result = _with_wrong_lines(result, check, lines, plan.source)
+    return _with_best(result, check.name, tried, whole, known, wrong, plan.source)
+
+
+def _likeliest(base: Base, source: str, given: frozenset[str], most: int, *, is_plain: bool) -> Sequence[Slip]:
+    """Return the edits of a program that are tried: those that are sure first, for there may be no time for all.
+
+    `most`: so many.
+    """
+    found = slips(base.text, _mistake(base, source), most, given=given, is_plain=is_plain)
+    return sorted(found, key=lambda slip: not slip.is_sure)
 
 
 def _bases(whole: Base, solution: str) -> tuple[list[Base], frozenset[int]]:
@@ -106,36 +125,73 @@ def _shows(base: Base, known: str) -> bool:
 
 
 def _with_best(
-    result: LabResult, name: str, tried: Sequence[Attempt], known: str, wrong: frozenset[int], source: str
+    result: LabResult,
+    name: str,
+    tried: Sequence[Attempt],
+    whole: Base,
+    known: str,
+    wrong: frozenset[int],
+    source: str,
 ) -> LabResult:
     """Return the result in which a check says what helps best of edits after which not all is right.
 
-    `known`: what was found first; `wrong`: the lines of all parts that are wrong.
+    `whole`: the learner's program; `known`: what was found first in it; `wrong`: the lines of all parts that are wrong.
     """
     check = next(one for one in result.checks if one.name == name)
     own = [one for one in tried if _shows(one.base, known)]
-    right = next((one for one in own if is_right(one.found)), None)
+    rights = [(one, _with_edit(whole, one)) for one in islice((one for one in own if is_right(one.found)), MOST_RIGHT)]
+    right = next((one for one, then in rights if then and then.is_right), None)
     if right:
-        return _because(result, check, right.slip, f"{right.slip.change} {_part_is_right(right.base, wrong)}", source)
+        return _because(result, check, right.slip, f"{right.slip.change} {ALL_IS_RIGHT}", source)
+    part = next((one for one, then in rights if one.slip.is_of_device or (then and then.is_another)), None)
+    if part:
+        return _because(result, check, part.slip, f"{part.slip.change} {_part_is_right(part.base, wrong)}", source)
+
     sure = [one for one in own if one.slip.is_sure and one.slip.line in own_lines(one.base.text.split("\n"))]
     better = next((one for one in sure if _is_better(one.found, one.base.failed)), None)
     if better:
         return _because(result, check, better.slip, f"{better.slip.change} {ELSE_IS_LEFT}", source)
-    further: list[tuple[int, Attempt]] = []
-    for one in (one for one in own if one.slip.is_common):
-        n = _next_failure(one.found, one.base.failed, one.call.case.sizes, one.is_right_with_fewer)
-        further += [(n, one)] if n else []
-    if further and not any(one.cure for one in check.findings[:1]):
-        n, one = max(further, key=itemgetter(0))
-        size = _size(one.base.failed)
-        cure = f"{one.slip.change} (tried: n = {size} is right then, something else is left at n = {n})"
+    if not any(one.cure for one in check.findings[:1]) and (further := _furthest(own)):
+        one, old, new = further
+        left = "something else is left" if one.first.verdict == "fail" else "it takes too long"
+        cure = f"{one.slip.change} (tried: n = {old} is right then, {left} at n = {new})"
         return _because(result, check, one.slip, cure, source)
-    beside = next((one for one in tried if is_right(one.found)), None)
-    if beside and check.cause:
+    beside = next((one for one in tried if is_right(one.found) and not one.base.is_all), None)
+    then = _with_edit(whole, beside) if beside else None
+    if beside and then and then.is_another and check.cause:
         slip = beside.slip
         said = f"something else is wrong in {source}:{slip.line}: {slip.because}; {slip.change}"
         return _with_detail(result, check, f"{said} (tried: that part is right then)")
     return result
+
+
+@dataclass(frozen=True)
+class _Then:
+    """What the learner's program does with an edit of one part of it.
+
+    A part may be right, and fail with the solution's others because it divides the work in another way: then the edit
+    changes nothing here.
+    """
+
+    is_right: bool
+    is_another: bool
+    """It fails in another way, or with more elements only."""
+
+
+def _with_edit(whole: Base, one: Attempt) -> _Then | None:
+    """Return what the whole program does with the edit of a part; None if that is not known."""
+    made = whole.call.made_by(one.slip.of(whole.text), is_of_device=one.slip.is_of_device)
+    before = whole.call.with_code(whole.code, is_brief=True)
+    after = made[0].with_code(made[1], is_brief=True) if made else None
+    if not made or not before or not after:
+        return None
+    if is_right(after):
+        call, code = made
+        breaks = whole.call.breaks_another(one.slip.of(whole.text), is_of_device=one.slip.is_of_device)
+        is_all = not breaks and call.is_right_with_all_sizes(code)
+        return _Then(is_right=is_all, is_another=True)
+    ids = [check.cause.id if check.cause else "" for check in (before, after)]
+    return _Then(is_right=False, is_another=ids[0] != ids[1] or _size(after) > _size(before))
 
 
 def _part_is_right(base: Base, wrong: frozenset[int]) -> str:
@@ -181,18 +237,24 @@ def _with_wrong_lines(result: LabResult, check: CheckResult, lines: frozenset[in
     return _with_detail(result, check, said, where)
 
 
-def _next_failure(
-    tried: CheckResult, failed: CheckResult, sizes: Sequence[int], are_fewer_right: Callable[[int], bool]
-) -> int | None:
-    """Return at how many elements a check fails with an edit that puts this failure right, where another is left.
+def _furthest(tried: Sequence[Attempt]) -> tuple[Attempt, int, int] | None:
+    """Return the edit after which most sizes of its check are right, with where it fails without and with the edit.
 
-    None where it does not: at least two larger sizes have to be right, so that this is no accident. A race, say, is
-    reported before wrong outputs of fewer elements: there `are_fewer_right` is asked.
+    So many more sizes have to be right that this is no accident.
     """
-    old, new = _size(failed), _size(tried)
-    if not old or not tried.cause or tried.verdict != "fail" or sum(old < size < new for size in sizes) < 2:
-        return None
-    return new if tried.cause.id.startswith("wrong") or are_fewer_right(new) else None
+    found: list[tuple[Attempt, int, int]] = []
+    befores: dict[int, int] = {}
+    for one in (one for one in tried if one.first.verdict in ("fail", "timeout") and not one.base.is_rare):
+        if id(one.base) not in befores:
+            before = one.base.call.with_code(one.base.code, is_brief=True)
+            befores[id(one.base)] = _size(before) if before else 0
+        old, new = befores[id(one.base)], _size(one.first)
+        more = sum(old < size < new for size in one.base.call.case.sizes) if old else 0
+        if more >= (MORE_SIZES if one.slip.is_common else MANY_MORE_SIZES):
+            found.append((one, old, new))
+    found.sort(key=lambda one: -one[2])
+    best = (one for one in found[:MOST_FURTHER] if not one[0].breaks_another)
+    return next(best, None)
 
 
 def _size(check: CheckResult) -> int:

@@ -14,16 +14,16 @@ from scanlab.judging.tried.statements import MANY
 from scanlab.judging.tried.versions import can_be_joined, device_codes, with_one_entry
 from scanlab.scratch import scratch
 
-INSTRUCTIONS = 4_000_000
+INSTRUCTIONS = 2_000_000
 """That a warp executes in a launch of what is tried: what does not end is given up soon, and after …"""
-TRY_SECONDS = 4.0
+TRY_SECONDS = 2.0
 """… so much processor time."""
 
 IN_ORDER = "schedule in_order"
 """How the headline of a call ends whose blocks and warps run one after the other."""
 SAME_DATA = "the same data is right under "
 """How the fact begins that other schedules have shown nothing."""
-MORE_SEEDS = 3
+MORE_SEEDS = 6
 """With which a program that fails under some schedules only is looked at again."""
 
 Judge = Callable[[Plan], LabResult]
@@ -34,21 +34,36 @@ class Call:
     """A call that has failed, at which programs are tried: at its size and at the small ones of its check."""
 
     case: PlannedCorrectness
+    every: PlannedCorrectness
+    """The check with all of its sizes."""
     plan: Plan
     run_judge: Judge
     is_sandboxed: bool
+    others: tuple[PlannedCorrectness, ...] = ()
+    """Checks of other functions, which the program passes."""
 
     @classmethod
     def of_size(
-        cls, planned: PlannedCorrectness, n: int, plan: Plan, run_judge: Judge, *, is_sandboxed: bool
+        cls,
+        planned: PlannedCorrectness,
+        n: int,
+        plan: Plan,
+        run_judge: Judge,
+        *,
+        passed: Sequence[PlannedCorrectness] = (),
+        is_sandboxed: bool,
     ) -> "Call":
-        """Return the part of a check that is asked of what is tried; `plan` is what was graded."""
-        sizes = sorted({n, *(size for size in planned.sizes if size <= MANY)})
-        update: dict[str, Any] = {"sizes": sizes, "repeated_up_to": None, "extra": [], "needs": None}
+        """Return the part of a check that is asked of what is tried; `plan` is what was graded.
+
+        `passed`: what the program has passed.
+        """
+        alike = (one for one in passed if one.element == planned.element and any(size <= MANY for size in one.sizes))
+        others = {one.entry: _with_few(one) for one in alike if one.entry != planned.entry}
         least = {"warp_instructions": INSTRUCTIONS, "seconds": TRY_SECONDS}
         limits = {key: min(getattr(plan.limits, key), most) for key, most in least.items()}
         plan = plan.model_copy(update={"limits": plan.limits.model_copy(update=limits)})
-        return cls(planned.model_copy(update=update), plan, run_judge, is_sandboxed)
+        every = planned.model_copy(update={"extra": [], "needs": None})
+        return cls(_with_few(planned, n), every, plan, run_judge, is_sandboxed, tuple(others.values()))
 
     @property
     def element(self) -> str:
@@ -72,9 +87,12 @@ class Call:
                 [with_one_entry(text, self.case.entry) for text in texts], self.name, self.element, folder
             )
 
-    def with_code(self, code: str) -> CheckResult | None:
-        """Return what the check finds with other device code, PTX, or with the program's own."""
-        update = {"checks": [self.case]}
+    def with_code(self, code: str, *, is_brief: bool = False) -> CheckResult | None:
+        """Return what the check finds with other device code, PTX, or with the program's own.
+
+        `is_brief`: a failure is not explained, which takes several times as long as to find it.
+        """
+        update: dict[str, Any] = {"checks": [self.case], "is_brief": is_brief}
         with scratch() as folder:
             if code:
                 path = folder / "scan.ptx"
@@ -86,15 +104,38 @@ class Call:
                 return None
         return tried
 
-    def with_fewer(self, n: int) -> "Call":
-        """Return the call with fewer than n elements."""
-        return replace(self, case=self.case.model_copy(update={"sizes": [one for one in self.case.sizes if one < n]}))
-
     def fails_again(self, code: str = "") -> bool:
         """Return whether the check fails with one of a few other seeds, and so under schedules of other threads."""
         seeds = range(self.plan.seed + 1, self.plan.seed + 1 + MORE_SEEDS)
         calls = (replace(self, plan=self.plan.model_copy(update={"seed": seed})) for seed in seeds)
-        return any(found is None or not is_right(found) for found in (call.with_code(code) for call in calls))
+        return any(
+            found is None or not is_right(found) for found in (call.with_code(code, is_brief=True) for call in calls)
+        )
+
+    def is_right_with_all_sizes(self, code: str) -> bool:
+        """Return whether the whole check passes with other device code, or the program's own."""
+        found = replace(self, case=self.every).with_code(code, is_brief=True)
+        return found is not None and is_right(found)
+
+    def breaks_another(self, text: str, *, is_of_device: bool = True) -> bool:
+        """Return whether a program fails where this one passes: with a function of `others`.
+
+        `is_of_device`: nothing but its device code is another.
+        """
+        for case in self.others:
+            made = replace(self, case=case).made_by(text, is_of_device=is_of_device)
+            found = made[0].with_code(made[1], is_brief=True) if made else None
+            if found is None or not is_right(found):
+                return True
+        return False
+
+    def made_by(self, text: str, *, is_of_device: bool) -> "tuple[Call, str] | None":
+        """Return the call made by another program, and its PTX if only that is another; None if it does not compile."""
+        if not is_of_device:
+            call = self.by_program(text)
+            return (call, "") if call else None
+        (code,) = self.codes([text])
+        return (self, code) if code else None
 
     def by_program(self, text: str) -> "Call | None":
         """Return the call made by another program; None where that does not compile."""
@@ -106,6 +147,12 @@ class Call:
             except (WorkError, KitError):
                 return None
         return replace(self, plan=self.plan.model_copy(update={"runners": {self.element: str(runner)}}))
+
+
+def _with_few(planned: PlannedCorrectness, *more: int) -> PlannedCorrectness:
+    """Return a check with its small sizes only, and some more."""
+    sizes = sorted({*more, *(size for size in planned.sizes if size <= MANY)})
+    return planned.model_copy(update={"sizes": sizes, "repeated_up_to": None, "extra": [], "needs": None})
 
 
 def is_right(tried: CheckResult) -> bool:

@@ -204,8 +204,9 @@ def _of_one_statement(mistake: Finding) -> str:
         return mistake.advice
     ((_, line),) = lines
     return (
-        f"no barrier separates them, and none can: line {line} reads and writes in one statement; keep what is read in "
-        "a variable, put __syncthreads(); behind that, where all threads reach it, and write behind the barrier"
+        f"no barrier separates them, and none can: line {line} reads and writes in one statement; if these threads are "
+        "to meet at one element there, keep what is read in a variable, put __syncthreads(); behind that, where all "
+        "threads reach it, and write behind the barrier; if they are not, an index is wrong"
     )
 
 

@@ -8,12 +8,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 
-from scanlab.judging.tried.slips import algorithm, blocks, cuda, indices, language, memory, order, threads
+from scanlab.judging.tried.slips import algorithm, blocks, changes, cuda, indices, language, memory, order, threads
 from scanlab.judging.tried.slips.program import Edit, Mistake, Program, Rule, Slip
 
 PLAIN = (*memory.RULES, *language.RULES, *cuda.RULES, *threads.PLAIN)
 """What is hardly ever meant as it stands, and so is looked for in given code as well, before the rest."""
 OTHERS = (*algorithm.FIRST, *order.RULES, *threads.RULES, *blocks.RULES, *indices.RULES, *algorithm.RULES)
+LAST = changes.RULES
 
 
 TURN = 3
@@ -30,7 +31,7 @@ def slips(
     """
     own, others = Program(text, mistake), Program(text, mistake, is_own=False, given=given)
     found: dict[str, Slip] = {}
-    for rules, program in ((PLAIN, own), (PLAIN, others), (OTHERS, own), (OTHERS, others)):
+    for rules, program in ((PLAIN, own), (PLAIN, others), (OTHERS, own), (LAST, own), (OTHERS, others)):
         for rule, edit in _in_turn(rules, program) if is_plain is not (rules is not PLAIN) else ():
             is_sure = edit.is_sure or rule.is_sure or rule in language.RULES
             slip = replace(program.slip(edit), is_sure=is_sure, is_common=rule.is_common)

@@ -164,7 +164,7 @@ RULES = (
     Rule(_section_of_a_block, "wrong|bounds", is_common=True),
     Rule(_unpacked, "wrong|deadlock|endless"),
     Rule(_of_any_call, "wrong|deadlock|endless"),
-    Rule(_window_stays, WHICH_LANE),
+    Rule(_window_stays, WHICH_LANE, is_sure=True),
     Rule(_prefix_before, "wrong"),
     Rule(_own_prefix, "wrong"),
     Rule(_without_aggregate, "wrong"),
@@ -183,6 +183,12 @@ RULES = (
         r"\1 - 1",
         "__ffs counts from 1: the number of the lowest bit is one less",
         f"{WHICH_LANE}|bounds",
+    ),
+    rewrite(
+        r"\b(\w{1,40})\s*-\s*(?:1\s*-\s*(\w{0,20}lane\w{0,20})|(\w{0,20}lane\w{0,20})\s*-\s*1)(?=\s*[;,)\]])",
+        r"\1 - warp_size + \2\3",
+        r"the lanes are added up from lane 0 on: lane 0 needs the first tile of the window, not the last",
+        WHICH_LANE,
     ),
     rewrite(
         r"\bmemcpy\s*\(\s*(?:&\s*([\w.]{1,40})|\w{1,40})\s*,\s*(?:&\s*([\w.]{1,40})|\w{1,40})\s*,\s*((?!sizeof)\w{1,40})\s*\)",

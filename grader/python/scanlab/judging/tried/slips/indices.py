@@ -31,7 +31,11 @@ def _another_is_compared(program: Program) -> Iterator[Edit]:
         for (base, index), line in ((one, line) for one in indices for line in lines):
             for condition in CONDITION.finditer(program.code(line)):
                 for found in COMPARED.finditer(condition[0]):
-                    is_meant = found[1] == base if index != base else not re.search(rf"\b{base}\s*[<>]", condition[0])
+                    is_meant = (
+                        found[1] in index.split(" + ")
+                        if index != base
+                        else not re.search(rf"\b{base}\s*[<>]", condition[0])
+                    )
                     is_counted = re.search(rf"\bint\s+{found[1]}\s*=", program.code(line))
                     if is_meant and not found[1].isupper() and not is_counted:
                         at = condition.start() + found.start()

@@ -71,6 +71,15 @@ class Slip:
     """
     is_common: bool = False
     """As of a rule."""
+    written: str = ""
+    """What the edit writes …"""
+    last: int = 0
+    """… in the place of the lines from `line` to this one."""
+
+    def of(self, text: str) -> str:
+        """Return another program with the edit, which has the same lines as far as they are the edit's."""
+        lines = text.split("\n")
+        return "\n".join([*lines[: self.line - 1], self.written, *lines[self.last :]])
 
 
 @dataclass(frozen=True)
@@ -213,11 +222,12 @@ class Program:
         """Return an edit as it is tried and reported."""
         line = self.lines[edit.line - 1]
         changed = line[: edit.begin] + edit.meant + line[edit.end :]
-        program = "\n".join([*self.lines[: edit.line - 1], changed, *self.lines[edit.line + edit.more :]])
+        last = edit.line + edit.more
+        program = "\n".join([*self.lines[: edit.line - 1], changed, *self.lines[last:]])
         code = without_comments(changed).strip() if '"' not in changed else changed.strip()
         cure = edit.cure or (f"write line {edit.line} as `{code}`" if code else f"leave out line {edit.line}")
         is_of_device = self.is_of_device(edit.line) and not INTERNAL.search(self.whole)
-        return Slip(edit.line, edit.because, cure, program, is_of_device)
+        return Slip(edit.line, edit.because, cure, program, is_of_device, written=changed, last=last)
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,8 @@ STEP = re.compile(
 DOUBLES = re.compile(r"=\s*\w+\s*(?:\*\s*2|<<\s*1)$|=\s*2\s*\*|\*=\s*2$|<<=\s*1$|^(\w+)\s*\+?=(?:\s*\1\s*\+)?\s*\1$")
 HALVES = re.compile(r"=\s*\w+\s*(?:/\s*2|>>\s*1)$|/=\s*2$|>>=\s*1$")
 ADDED_ACROSS = re.compile(
-    r"(?P<to>[A-Za-z_]\w{0,40})\[(?P<place>\w{1,40})\]\s*=\s*(?P<other>[A-Za-z_]\w{0,40})\[(?P=place)\s*-\s*\w{1,40}\]\s*\+\s*"
+    r"(?P<to>[A-Za-z_]\w{0,40}(?:\[\w{1,40}\])?)\[(?P<place>\w{1,40})\]\s*=\s*"
+    r"(?P<other>[A-Za-z_]\w{0,40}(?:\[\w{1,40}\])?)\[(?P=place)\s*-\s*\w{1,40}\]\s*\+\s*"
     r"(?P=other)\[(?P=place)\]\s*;"
 )
 COPIED = re.compile(r"\b([A-Za-z_]\w{0,40})\[([^\[\]]{1,40})\]\s*=\s*([A-Za-z_]\w{0,40})\s*;")
