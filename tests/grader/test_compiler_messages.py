@@ -226,3 +226,8 @@ def test_what_a_swap_loses_is_found(lines: list[str], expected: list[int]) -> No
     assert mistakes([], source, "scan.cu") == tuple(
         f"scan.cu:{line}: `a` is lost before it is copied: keep it in a third variable first" for line in expected
     )
+
+
+def test_where_a_variable_has_kept_it_that_is_named() -> None:
+    source = Source("scan.cu", ["// >>> your code", "int tmp = a;", "a = b;", "b = a;", "// <<< your code"])
+    assert mistakes([], source, "scan.cu") == ("scan.cu:3: `a` is lost before it is copied: write `b = tmp;`",)

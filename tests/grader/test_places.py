@@ -327,6 +327,7 @@ def test_what_an_array_of_the_device_is_called_and_what_sets_it_is_found() -> No
     known = Program("\n".join(lines), "scan.cu")
     assert list(known.memory(1)) == ["that is chain.d_a: allocated in scan.cu:5, set in scan.cu:7"]
     (second,) = known.memory(2)
-    assert second == "that is d_b: allocated in scan.cu:6, no cudaMemset sets it, written in scan.cu:2"
+    said = "that is d_b: allocated in scan.cu:6, no cudaMemset sets it, written in scan.cu:2 only"
+    assert second == f"{said}: which threads come there, and when?"
     assert not list(known.memory(3))
     assert not list(Program("\n".join([*lines, "void g() {", "  cudaMalloc(&d_c, 8);", "}"]), "scan.cu").memory(1))

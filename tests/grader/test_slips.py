@@ -33,6 +33,10 @@ CASES = [
     ("  for (int s = n / 2; s >= 0; s /= 2) f();", "for (int s = n / 2; s > 0; s /= 2) f();", "endless"),
     ("  for (int s = 0; s < n; s *= 2) f();", "for (int s = 1; s < n; s *= 2) f();", "endless"),
     ("  a = b; b = a;", "auto* const kept = a; a = b; b = kept;", "race.shared"),
+    ("  int my_lane = threadIdx.x;", "int my_lane = threadIdx.x % warp_size;", "wrong.other"),
+    ("  const int tile = end - 1 - lane;", "const int tile = end - warp_size + lane;", "wrong.block_sums"),
+    ("  if (rest >= 0) {", "if (rest > 0) {", "launch.refused"),
+    ("  buf[out][t] = buf[in][t - s] + buf[in][t];\n  }", "} else { buf[out][t] = buf[in][t]; }", "wrong.other"),
     ("  const int lane = t / warp_size;", "const int lane = t % warp_size;", "wrong.other"),
     ("  const int warp = threadIdx.x % 32;", "const int warp = threadIdx.x / 32;", "bounds.shared"),
     ("  k<<<sections - 1, 32>>>(d_x);", "if (sections - 1 > 0) k<<<sections - 1, 32>>>(d_x);", "launch.refused"),
@@ -115,6 +119,12 @@ def test_a_variable_that_hides_another() -> None:
         (4, "write line 4 as `sum = y;`"),
         (8, "leave out line 8"),
     ]
+
+
+def test_a_swap_that_forgets_what_it_has_kept() -> None:
+    text = "void f() {\n  int tmp = a;\n  a = b;\n  b = a;\n}"
+    (found,) = [one for one in slips(text, Mistake("wrong.other"), MANY) if "is lost" in one.because]
+    assert (found.line, found.change) == (4, "write line 4 as `b = tmp;`")
 
 
 def test_a_semicolon_and_braces() -> None:

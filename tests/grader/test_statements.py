@@ -169,3 +169,27 @@ def test_only_a_moved_barrier_comes_before_what_was_found(monkeypatch: pytest.Mo
     assert moved.findings_total == 9
     assert moved.cause is not None
     assert (moved.cause.id, moved.cause.next) == ("barrier.divergent", failing.next)
+
+
+@pytest.mark.parametrize(
+    ("line", "call"),
+    [
+        ("  d_offsets[s] += s_sums[warps - 1];  // add", "atomicAdd(&d_offsets[s], s_sums[warps - 1]);"),
+        ("  *d_kept += c;", "atomicAdd(d_kept, c);"),
+        ("  for (int s = t; s < m; s += 32) d_offsets[s] += total;", "atomicAdd(&d_offsets[s], total);"),
+        ("  chain->taken += 1;", "atomicAdd(&chain->taken, 1);"),
+        ("  d_offsets[s] = d_offsets[s] + 1;", ""),
+    ],
+)
+def test_one_atomic_is_written_as_a_call(line: str, call: str) -> None:
+    cure = "make line 2 one atomicAdd (tried: the results are right then)"
+    race = made_results.finding("race.global", cure=cure)
+    result = made_results.result(made_results.check(verdict="fail", findings=(race,)), verdict="fail")
+    (said,) = statements.with_atomic_in_words(result, f"\n{line}\n").checks[0].findings
+    assert said.cure == (cure.replace(" (", f", `{call}` (") if call else cure)
+
+
+def test_an_atomic_of_another_file_is_left_as_it_is() -> None:
+    race = made_results.finding("race.global", cure="make line 7 one atomicAdd (tried: it is gone then)")
+    result = made_results.result(made_results.check(verdict="fail", findings=(race,)), verdict="fail")
+    assert statements.with_atomic_in_words(result, "a += b;") == result

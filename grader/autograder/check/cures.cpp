@@ -277,19 +277,20 @@ void Cures::by_amendments(TrialResult& tried, const Case& which) {
   Effect best = Effect::none;
   for (const Cure& cure : cures_of(mistake, plan_)) {
     const Device::Trying how{.amendment = cure.amendment};
-    const auto [effect, is_wrong] = outcome_of(how, tried, which);
+    const auto [effect, wrong_at] = outcome_of(how, tried, which);
     // What makes accesses strong removes any race, whether or not the values are those that were meant; a barrier in
     // a branch seems to help where the threads that do not take it are done.
     const bool hides =
         cure.is_in_a_branch || cure.amendment.change == Change::atomic || cure.amendment.change == Change::strong;
     if (effect <= best || (hides && effect != Effect::all_right)) continue;
     // With others left and a wrong result, what is gone may have been what follows from another mistake.
-    if (effect == Effect::gone && is_wrong) {
+    if (effect == Effect::gone && wrong_at) {
       const std::optional<Amendment> several = with_more_barriers(cure.amendment, which);
       if (!several || !run_with({.amendment = *several}, which).is_right) continue;
     }
     best = effect;
-    const char* const result = is_wrong && effect == Effect::all_gone ? ", but the result is wrong all the same" : "";
+    const std::string result =
+        wrong_at && effect == Effect::all_gone ? fmt::format(", but with n = {} the result is wrong", *wrong_at) : "";
     mistake.cure = fmt::format("{} (tried: {}{})", cure.text, shows[static_cast<std::size_t>(effect)], result);
     if (effect == Effect::all_right) return;
   }
@@ -366,7 +367,7 @@ Cures::Outcome Cures::outcome_of(const Device::Trying& how, const TrialResult& t
   for (const Case& one : tries) {
     const TrialResult amended = run_with(how, one);
     if (amended.failure && !amended.is_wrong_output && amended.findings.empty()) return {};
-    outcome.is_wrong |= !amended.is_right;
+    if (!amended.is_right && !outcome.wrong_at) outcome.wrong_at = one.n;
     if (!is_cured(amended)) outcome.effect = std::min(outcome.effect, Effect::all_gone);
     for (const Finding& finding : amended.findings) {
       if (finding.weight != Finding::Weight::mistake || finding.id.starts_with("wrong.")) continue;

@@ -52,7 +52,7 @@ class Cures : CheckOnDevice {
   };
   struct Outcome {
     Effect effect = Effect::none;
-    bool is_wrong = false;  ///< the outputs
+    std::optional<std::size_t> wrong_at;  ///< with so many elements the output is wrong
   };
   /// What a change does to the first mistake of a call with few elements, and with many.
   Outcome outcome_of(const Device::Trying& how, const TrialResult& tried, const Case& which);

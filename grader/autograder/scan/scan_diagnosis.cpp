@@ -138,7 +138,7 @@ std::optional<Diagnosis> recognise_begin(const Evidence<T>& e) {
     if (equals_candidate(e, [&](std::size_t i) { return combine(e.x[first_of(i)], right(i)); }))
       return diagnosis(
           "wrong.first_twice",
-          "x[0] is added twice: once where the sum begins, and again in the loop, which should begin at 1");
+          "x[0] is added twice: once where the sum begins, and again in the loop, which should begin one later");
     const auto is_first = [&](std::size_t i) { return i == first_of(i); };
     if (e.places > 0) return std::nullopt;  // what follows are mistakes with one running sum
     if (equals_candidate(e, [&](std::size_t i) { return is_first(i) ? e.x[i] : right(i - 1); }))

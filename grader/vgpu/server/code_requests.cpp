@@ -51,9 +51,11 @@ void Requests::note_refusal(const std::string& kernel, std::string why) {
   Fault refusal;
   refusal.kind = Fault::Kind::refused;
   refusal.kernel = ptx::source_name(kernel);
+  const bool has_none = why.find(" with 0 ") != std::string::npos;
   refusal.headline = std::move(why);
-  refusal.advice =
-      "look at the numbers between <<< and >>>; for n = 0 launch nothing, and round the number of blocks up";
+  refusal.advice = has_none ? "where nothing is to be done, with n = 0 or no section left, launch nothing; where there "
+                              "is, round the number of blocks up"
+                            : "look at the numbers between <<< and >>>";
   note_fault(refusal);
 }
 

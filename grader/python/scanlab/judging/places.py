@@ -268,7 +268,7 @@ class Program:
         ]
         writes = self.writes(short)
         then = f"set in {self.text(zeroed)}" if zeroed else "no cudaMemset sets it"
-        then += f", written in {self.text(writes)}" if writes else ""
+        then += f", written in {self.text(writes)} only: which threads come there, and when?" if writes else ""
         yield f"that is {name}: allocated in {self.text([line])}, {then}"
 
     def sets(self, launches: Sequence[int]) -> Iterator[str]:

@@ -29,6 +29,12 @@ def code_of(line: str) -> str:
     return NOT_CODE.sub(lambda found: "" if found[0].startswith("//") else " " * len(found[0]), line[:LONGEST])
 
 
+def kept_before(codes: Sequence[str], name: str) -> str:
+    """Return the variable to which some lines have copied another one; empty if they have not."""
+    found = (re.search(rf"\b([A-Za-z_]\w{{0,40}})\s*=\s*{name}\s*;", code) for code in reversed(codes))
+    return next((one[1] for one in found if one), "")
+
+
 def line_before(lines: Sequence[str], number: int) -> int | None:
     """Return the number of the last line with code before a line; None where that is not certain."""
     for before in range(number - 1, 0, -1):

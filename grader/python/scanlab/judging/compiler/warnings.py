@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from scanlab.judging.compiler.messages import Message, Source, own_lines, parse
-from scanlab.judging.compiler.source import code_of
+from scanlab.judging.compiler.source import code_of, kept_before
 
 SWAP = re.compile(r"(\w{1,40}) ?= ?(\w{1,40}) ?; ?\2 ?= ?\1 ?;")
 MISTAKE = ": "
@@ -45,7 +45,9 @@ def _lost_in_swaps(source: Source) -> Iterator[tuple[int, str]]:
         codes = [code_of(text).strip() for text in source.lines[line - 1 : line + 1]]
         for code in (codes[0], " ".join(codes)):
             if found := SWAP.fullmatch(code):
-                yield line, f"`{found[1]}` is lost before it is copied: keep it in a third variable first"
+                kept = kept_before([code_of(text) for text in source.lines[max(0, line - 4) : line - 1]], found[1])
+                cure = f"write `{found[2]} = {kept};`" if kept else "keep it in a third variable first"
+                yield line, f"`{found[1]}` is lost before it is copied: {cure}"
                 break
 
 

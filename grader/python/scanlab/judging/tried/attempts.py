@@ -35,6 +35,8 @@ class Attempt:
     """Where the check fails first, not explained …"""
     found: CheckResult
     """… and explained, if the edit is sure."""
+    does_more_work: bool = False
+    """All is right, but for the counts."""
 
     @property
     def breaks_another(self) -> bool:
@@ -78,8 +80,13 @@ def attempts(edits: Sequence[Edit]) -> list[Attempt]:
                     slip.program, is_of_device=bool(code)
                 ):
                     continue
-                if base.is_all:
+                does_more = not call.does_no_more_work(code)
+                if does_more and not (slip.is_sure or slip.is_common):
+                    continue
+                if base.is_all and not does_more:
                     is_found.set()
+                found.append((place, Attempt(base, slip, first, result, does_more)))
+                continue
             found.append((place, Attempt(base, slip, first, result)))
         return found
 

@@ -26,6 +26,7 @@ OF_THE_HOST = ("host_pointer", "crash")
 """How ids begin of what host code does: no code of the device is the cause."""
 NO_LINES: frozenset[int] = frozenset()
 ELSE_IS_LEFT = "(tried: this is gone then, something else is left)"
+MORE_WORK = "(tried: the results are right then, and more work is done than a count allows)"
 MOST_RIGHT = 3
 """Edits that make a part right, with which the whole program is tried."""
 MORE_SIZES = 2
@@ -91,9 +92,11 @@ def with_slip(
                 result = _with_wrong_lines(result, check, lines, plan.source)
                 return with_said(result, check, check.findings[0], cure=cure)
     tried = attempts([one for turn in zip_longest(*listed) for one in turn if one][:MOST])
+    tried.sort(key=lambda one: one.does_more_work)
     all_right = next((one for one in tried if one.base.is_all and is_right(one.found)), None)
     if all_right:
-        return _because(result, check, all_right.slip, f"{all_right.slip.change} {ALL_IS_RIGHT}", plan.source)
+        said = MORE_WORK if all_right.does_more_work else ALL_IS_RIGHT
+        return _because(result, check, all_right.slip, f"{all_right.slip.change} {said}", plan.source)
     result = _with_wrong_lines(result, check, lines, plan.source)
     return _with_best(result, check.name, tried, whole, known, wrong, plan.source)
 
@@ -152,9 +155,9 @@ def _with_best(
     if better:
         return _because(result, check, better.slip, f"{better.slip.change} {ELSE_IS_LEFT}", source)
     if not any(one.cure for one in check.findings[:1]) and (further := _furthest(own)):
-        one, old, new = further
-        left = "something else is left" if one.first.verdict == "fail" else "it takes too long"
-        cure = f"{one.slip.change} (tried: n = {old} is right then, {left} at n = {new})"
+        one, most = further
+        left = "something else is left" if one.first.verdict == "fail" else "what has more elements takes too long"
+        cure = f"{one.slip.change} (tried: all sizes up to n = {most} are right then, {left})"
         return _because(result, check, one.slip, cure, source)
     beside = next((one for one in tried if is_right(one.found) and not one.base.is_all), None)
     then = _with_edit(whole, beside) if beside else None
@@ -237,22 +240,22 @@ def _with_wrong_lines(result: LabResult, check: CheckResult, lines: frozenset[in
     return _with_detail(result, check, said, where)
 
 
-def _furthest(tried: Sequence[Attempt]) -> tuple[Attempt, int, int] | None:
-    """Return the edit after which most sizes of its check are right, with where it fails without and with the edit.
+def _furthest(tried: Sequence[Attempt]) -> tuple[Attempt, int] | None:
+    """Return the edit after which most sizes of its check are right, and the largest of these.
 
     So many more sizes have to be right that this is no accident.
     """
-    found: list[tuple[Attempt, int, int]] = []
+    found: list[tuple[Attempt, int]] = []
     befores: dict[int, int] = {}
     for one in (one for one in tried if one.first.verdict in ("fail", "timeout") and not one.base.is_rare):
         if id(one.base) not in befores:
             before = one.base.call.with_code(one.base.code, is_brief=True)
             befores[id(one.base)] = _size(before) if before else 0
         old, new = befores[id(one.base)], _size(one.first)
-        more = sum(old < size < new for size in one.base.call.case.sizes) if old else 0
-        if more >= (MORE_SIZES if one.slip.is_common else MANY_MORE_SIZES):
-            found.append((one, old, new))
-    found.sort(key=lambda one: -one[2])
+        more = [size for size in one.base.call.case.sizes if old < size < new] if old else []
+        if len(more) >= (MORE_SIZES if one.slip.is_common else MANY_MORE_SIZES):
+            found.append((one, more[-1]))
+    found.sort(key=lambda one: -one[1])
     best = (one for one in found[:MOST_FURTHER] if not one[0].breaks_another)
     return next(best, None)
 

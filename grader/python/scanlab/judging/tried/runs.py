@@ -8,7 +8,7 @@ from typing import Any
 
 from scanlab.errors import KitError, WorkError
 from scanlab.judging.compile import build_runner
-from scanlab.judging.plan import Plan, PlannedCorrectness
+from scanlab.judging.plan import Plan, PlannedCheck, PlannedCorrectness, PlannedCount
 from scanlab.judging.result import CheckResult, LabResult
 from scanlab.judging.tried.statements import MANY
 from scanlab.judging.tried.versions import can_be_joined, device_codes, with_one_entry
@@ -35,7 +35,9 @@ class Call:
 
     case: PlannedCorrectness
     every: PlannedCorrectness
-    """The check with all of its sizes."""
+    """The check with all of its sizes …"""
+    counts: tuple[PlannedCount, ...]
+    """… and those of the work that is done then."""
     plan: Plan
     run_judge: Judge
     is_sandboxed: bool
@@ -62,8 +64,10 @@ class Call:
         least = {"warp_instructions": INSTRUCTIONS, "seconds": TRY_SECONDS}
         limits = {key: min(getattr(plan.limits, key), most) for key, most in least.items()}
         plan = plan.model_copy(update={"limits": plan.limits.model_copy(update=limits)})
-        every = planned.model_copy(update={"extra": [], "needs": None})
-        return cls(_with_few(planned, n), every, plan, run_judge, is_sandboxed, tuple(others.values()))
+        every = planned.model_copy(update={"needs": None})
+        amounts = (one for one in plan.checks if isinstance(one, PlannedCount) and one.among == planned.name)
+        counts = tuple(one.model_copy(update={"needs": None}) for one in amounts)
+        return cls(_with_few(planned, n), every, counts, plan, run_judge, is_sandboxed, tuple(others.values()))
 
     @property
     def element(self) -> str:
@@ -92,17 +96,21 @@ class Call:
 
         `is_brief`: a failure is not explained, which takes several times as long as to find it.
         """
-        update: dict[str, Any] = {"checks": [self.case], "is_brief": is_brief}
+        found = self._checked([self.case], code, is_brief=is_brief)
+        return found[0] if found else None
+
+    def _checked(self, checks: Sequence[PlannedCheck], code: str, *, is_brief: bool) -> tuple[CheckResult, ...]:
+        """Return what some checks find; nothing where the judge cannot be run."""
+        update: dict[str, Any] = {"checks": [*checks], "is_brief": is_brief}
         with scratch() as folder:
             if code:
                 path = folder / "scan.ptx"
                 path.write_text(code, encoding="utf-8")
                 update |= {"device_code": str(path)}
             try:
-                (tried,) = self.run_judge(self.plan.model_copy(update=update)).checks
+                return self.run_judge(self.plan.model_copy(update=update)).checks
             except (WorkError, KitError):
-                return None
-        return tried
+                return ()
 
     def fails_again(self, code: str = "") -> bool:
         """Return whether the check fails with one of a few other seeds, and so under schedules of other threads."""
@@ -114,8 +122,13 @@ class Call:
 
     def is_right_with_all_sizes(self, code: str) -> bool:
         """Return whether the whole check passes with other device code, or the program's own."""
-        found = replace(self, case=self.every).with_code(code, is_brief=True)
-        return found is not None and is_right(found)
+        found = self._checked([self.every], code, is_brief=True)
+        return bool(found) and is_right(found[0])
+
+    def does_no_more_work(self, code: str) -> bool:
+        """Return whether the counts of the check pass as well, with other device code, or the program's own."""
+        found = self._checked([self.every, *self.counts], code, is_brief=True)
+        return bool(found) and all(one.verdict == "pass" for one in found)
 
     def breaks_another(self, text: str, *, is_of_device: bool = True) -> bool:
         """Return whether a program fails where this one passes: with a function of `others`.

@@ -35,6 +35,8 @@ __host__ __device__ __forceinline__ void scanlab_mark() {
 #endif
 }
 """
+ONE_ATOMIC = re.compile(r"^make line (?P<line>[0-9]{1,6}) one atomicAdd(?= )")
+ADDS = re.compile(r"(?:^|[;){}] ?)(?P<to>\*? ?[\w.\->]{1,60}+(?:\[[^\[\]=;]{1,60}\])?) ?\+= ?(?P<what>[^;=]{1,120});$")
 NO_CODE = re.compile(r"//[^\n]*+|/\*.*?(?:\*/|\Z)|\"(?:\\.|[^\"\\\n])*+\"?|(?<![0-9])'(?:\\.|[^'\\\n])*+'?", re.DOTALL)
 LABEL = re.compile(r"(?:else|case|default)\b")
 OPENS_CODE = re.compile(r"(?:\)(?:const\b|noexcept\b|mutable\b|\s)*+(?:->[^{};]*)?|\b(?:else|do|try)\s*)$")
@@ -111,6 +113,22 @@ def marked(text: str) -> tuple[str, list[Mark]]:
             marks.append(Mark(line=number, at=number + offset, code=said, branches=place.branches))
         is_own_before = is_own
     return DEFINITION + "\n".join(lines), marks
+
+
+def with_atomic_in_words(result: LabResult, text: str) -> LabResult:
+    """Return a result in which the cure of a line that adds says how its one atomic is written."""
+    check = next(iter(result.failed_checks), None)
+    mistake = next(iter(check.findings), None) if check else None
+    found = ONE_ATOMIC.search(mistake.cure) if mistake else None
+    lines = text.split("\n")
+    line = lines[int(found["line"]) - 1] if found and int(found["line"]) <= len(lines) else ""
+    adds = ADDS.search(without_comments(line).strip())
+    if not check or not mistake or not found or not adds:
+        return result
+    to = adds["to"].strip()
+    pointer = to[1:].strip() if to.startswith("*") else f"&{to}"
+    cure = f"{found[0]}, `atomicAdd({pointer}, {adds['what'].strip()});`{mistake.cure[found.end() :]}"
+    return with_said(result, check, mistake, cure=cure)
 
 
 def with_cure(

@@ -169,7 +169,7 @@ RULES = (
     Rule(_own_prefix, "wrong"),
     Rule(_without_aggregate, "wrong"),
     Rule(_not_of_the_last_lane, "wrong|bounds|race", is_common=True),
-    Rule(_own_flag_counted, "wrong|race|bounds", is_sure=True, is_common=True),
+    Rule(_own_flag_counted, "wrong|race|bounds", is_common=True),
     Rule(_every_block_writes, "wrong|race|bounds", is_common=True),
     Rule(_all_lanes_added, "wrong"),
     rewrite(

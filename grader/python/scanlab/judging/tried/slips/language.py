@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+from scanlab.judging.compiler.source import kept_before
 from scanlab.judging.tried.slips.program import NAME, TYPE, Edit, Program, Rule, arguments, compiled, rewrite
 
 DECLARED = re.compile(rf"^(\s*)({TYPE})({NAME})\s*(?==[^=]|;)")
@@ -43,6 +44,10 @@ def _lost_in_a_swap(program: Program) -> Iterator[Edit]:
         found = SWAP.fullmatch(whole) or SWAP.fullmatch(program.code(number))
         if found:
             a, b = found[1], found[2]
+            kept = kept_before(program.codes[max(0, number - 4) : number - 1], a)
+            if kept and (last := re.search(rf"(?<=\b{b} = ){a}(?=\s*;)", program.code(number + 1))):
+                yield Edit(number + 1, *last.span(), kept, f"{a} is lost before it is copied: {kept} has kept it")
+                continue
             is_one_line = SWAP.fullmatch(program.code(number)) is not None
             meant = f"{' ' * program.indent(number)}auto* const kept = {a}; {a} = {b}; {b} = kept;"
             lines = f"line {number}" if is_one_line else f"lines {number} and {number + 1}"

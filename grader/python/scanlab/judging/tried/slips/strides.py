@@ -88,7 +88,8 @@ def not_copied(program: Program) -> Iterator[Edit]:
             rest = "\n".join([f"{' ' * program.indent(line)}}} else {{ {copy} }}"])
             is_empty = all(not program.code(at).strip() for at in range(line + 1, last))
             if is_empty:
-                cure = f"write `}} else {{ {copy} }}` as line {line}"
+                lines = f"of lines {line} to {last}" if last > line else f"of line {line}"
+                cure = f"write `}} else {{ {copy} }}` in the place {lines}"
                 yield Edit(line, 0, len(program.lines[line - 1]), rest, because, cure, more=last - line)
 
 
