@@ -22,7 +22,6 @@ SUMMAND = re.compile(
 TIMES = re.compile(r"(?<=[\w)]) \* (?=[A-Za-z_(])")
 FACTOR = re.compile(r"(?<=[\w)]) (?:\*|/) [24]\b|(?<![\w.])[24] \* ")
 GROWS = re.compile(r"\+=(?!=)")
-KEEPS = re.compile(r"(?<=[\w\])]) = (?=[^=])")
 NAME = re.compile(r"(?<![\w.>])(?:[A-Za-z_]\w{0,40}(?:\.x)?)(?![\w(.<:]|->)")
 ZERO_OR_ONE = re.compile(r"(?<![=!<>*/%&|^])=\s*([01])(?=\s*[;,)])")
 ACCESS = re.compile(r"([A-Za-z_]\w{0,40})((?:\[[^\[\]]{1,60}\]){1,3})")
