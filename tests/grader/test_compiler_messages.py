@@ -229,5 +229,7 @@ def test_what_a_swap_loses_is_found(lines: list[str], expected: list[int]) -> No
 
 
 def test_where_a_variable_has_kept_it_that_is_named() -> None:
-    source = Source("scan.cu", ["// >>> your code", "int tmp = a;", "a = b;", "b = a;", "// <<< your code"])
-    assert mistakes([], source, "scan.cu") == ("scan.cu:3: `a` is lost before it is copied: write `b = tmp;`",)
+    for swap, line in ((["a = b;", "b = a;"], 4), (["a = b; b = a;"], 3)):
+        source = Source("scan.cu", ["// >>> your code", "int tmp = a;", *swap, "// <<< your code"])
+        said = f"scan.cu:{line}: `a` is lost before it is copied: write `b = tmp;`"
+        assert mistakes([], source, "scan.cu") == (said,)

@@ -47,7 +47,8 @@ def _lost_in_swaps(source: Source) -> Iterator[tuple[int, str]]:
             if found := SWAP.fullmatch(code):
                 kept = kept_before([code_of(text) for text in source.lines[max(0, line - 4) : line - 1]], found[1])
                 cure = f"write `{found[2]} = {kept};`" if kept else "keep it in a third variable first"
-                yield line, f"`{found[1]}` is lost before it is copied: {cure}"
+                at = line if not kept or code == codes[0] else line + 1  # the statement to be written
+                yield at, f"`{found[1]}` is lost before it is copied: {cure}"
                 break
 
 
