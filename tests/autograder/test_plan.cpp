@@ -95,6 +95,7 @@ TEST_CASE("a plan with a mistake is refused, and the message names the place", "
   CHECK_THAT(refusal([](Json& j) { j["device"] = "cpu"; }),
              ContainsSubstring("device: expected one of \"vgpu\", \"gpu\""));
   CHECK_THAT(refusal([](Json& j) { j["seed"] = -1; }), ContainsSubstring("seed: expected a whole number"));
+  CHECK_THAT(refusal([](Json& j) { j["is_brief"] = 1; }), ContainsSubstring("is_brief: expected true or false, got 1"));
   CHECK_THAT(refusal([](Json& j) { j["block_size"] = 1025; }),
              ContainsSubstring("block_size: expected a whole number"));
   CHECK_THAT(refusal([](Json& j) { j["checks"][0]["sizes"][0] = -1; }), ContainsSubstring("checks[0].sizes[0]"));

@@ -124,7 +124,7 @@ def test_the_edit_that_helps_furthest_is_said_unless_another_function_fails_with
 
 def edit(change: str, *, is_of_device: bool = True, program: str = "") -> Edit:
     """Return an edit of a program that fails in_order."""
-    call = Call(None, None, (), None, None, is_sandboxed=False)  # type: ignore[arg-type] - nothing is called
+    call = Call(None, None, (), None, None, None, is_sandboxed=False)  # type: ignore[arg-type] - nothing is called
     return Base("", call, failed("wrong.other", 2)), Slip(1, "", change, program, is_of_device)
 
 
@@ -158,3 +158,21 @@ def test_what_some_schedules_show_only_is_rare(headline: str, fact: str, *, expe
     cause = check.cause.model_copy(update={"headline": headline, "details": (fact,)})
     base = Base("", edit("")[0].call, check.model_copy(update={"cause": cause}))
     assert base.is_rare is expected
+
+
+@pytest.mark.parametrize(
+    ("breaks", "sizes", "expected"),
+    [("", (True, True), (True, True)), ("", (True, False), (True, False)), ("", (False, True), (False, True)),
+     ("text", (True, True), (False, False))],
+)  # fmt: skip
+def test_what_is_right_has_to_be_right_in_all_else(
+    breaks: str, sizes: tuple[bool, bool], expected: tuple[bool, bool]
+) -> None:
+    class All(Sizes):
+        def with_all_sizes(self, code: str) -> tuple[bool, bool]:
+            assert code == "ptx"
+            return sizes
+
+    call = All(2, breaks)
+    base = tried(call, "text", 32).base
+    assert base.is_fixed_by("text", call, "ptx", is_of_device=True) == expected  # type: ignore[arg-type] - a call's

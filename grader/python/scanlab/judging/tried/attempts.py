@@ -71,23 +71,16 @@ def attempts(edits: Sequence[Edit]) -> list[Attempt]:
                 result = call.with_code(code)
             if not call or not first or not result:
                 continue
+            does_more = False
             if is_right(result):
-                if base.is_rare:
-                    with is_checked:  # another order of the threads may have hidden the mistake
-                        if not base.call.fails_again(base.code) or call.fails_again(code):
-                            continue
-                if not call.is_right_with_all_sizes(code) or base.call.breaks_another(
-                    slip.program, is_of_device=bool(code)
-                ):
-                    continue
-                does_more = not call.does_no_more_work(code)
-                if does_more and not (slip.is_sure or slip.is_common):
+                with is_checked:  # one after the other: few are
+                    is_fix, is_cheap = base.is_fixed_by(slip.program, call, code, is_of_device=bool(code))
+                does_more = not is_cheap
+                if not is_fix or (does_more and not (slip.is_sure or slip.is_common)):
                     continue
                 if base.is_all and not does_more:
                     is_found.set()
-                found.append((place, Attempt(base, slip, first, result, does_more)))
-                continue
-            found.append((place, Attempt(base, slip, first, result)))
+            found.append((place, Attempt(base, slip, first, result, does_more)))
         return found
 
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:

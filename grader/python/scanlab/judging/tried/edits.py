@@ -102,10 +102,7 @@ def with_slip(
 
 
 def _likeliest(base: Base, source: str, given: frozenset[str], most: int, *, is_plain: bool) -> Sequence[Slip]:
-    """Return the edits of a program that are tried: those that are sure first, for there may be no time for all.
-
-    `most`: so many.
-    """
+    """Return at most so many edits of a program: those that are sure first, for there may be no time for all."""
     found = slips(base.text, _mistake(base, source), most, given=given, is_plain=is_plain)
     return sorted(found, key=lambda slip: not slip.is_sure)
 
@@ -177,6 +174,7 @@ class _Then:
     """
 
     is_right: bool
+    """In all, with no more work than its counts allow."""
     is_another: bool
     """It fails in another way, or with more elements only."""
 
@@ -190,9 +188,8 @@ def _with_edit(whole: Base, one: Attempt) -> _Then | None:
         return None
     if is_right(after):
         call, code = made
-        breaks = whole.call.breaks_another(one.slip.of(whole.text), is_of_device=one.slip.is_of_device)
-        is_all = not breaks and call.is_right_with_all_sizes(code)
-        return _Then(is_right=is_all, is_another=True)
+        fixed = whole.is_fixed_by(one.slip.of(whole.text), call, code, is_of_device=one.slip.is_of_device)
+        return _Then(is_right=all(fixed), is_another=True)
     ids = [check.cause.id if check.cause else "" for check in (before, after)]
     return _Then(is_right=False, is_another=ids[0] != ids[1] or _size(after) > _size(before))
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from scanlab.errors import KitError, WorkError
 from scanlab.judging.compile import build_runner
-from scanlab.judging.plan import Plan, PlannedCheck, PlannedCorrectness, PlannedCount
+from scanlab.judging.plan import Limits, Plan, PlannedCheck, PlannedCorrectness, PlannedCount
 from scanlab.judging.result import CheckResult, LabResult
 from scanlab.judging.tried.statements import MANY
 from scanlab.judging.tried.versions import can_be_joined, device_codes, with_one_entry
@@ -37,7 +37,9 @@ class Call:
     every: PlannedCorrectness
     """The check with all of its sizes …"""
     counts: tuple[PlannedCount, ...]
-    """… and those of the work that is done then."""
+    """… those of the work that is done then …"""
+    limits: Limits
+    """… and how long they may take."""
     plan: Plan
     run_judge: Judge
     is_sandboxed: bool
@@ -61,13 +63,14 @@ class Call:
         """
         alike = (one for one in passed if one.element == planned.element and any(size <= MANY for size in one.sizes))
         others = {one.entry: _with_few(one) for one in alike if one.entry != planned.entry}
+        graded = plan.limits
         least = {"warp_instructions": INSTRUCTIONS, "seconds": TRY_SECONDS}
         limits = {key: min(getattr(plan.limits, key), most) for key, most in least.items()}
         plan = plan.model_copy(update={"limits": plan.limits.model_copy(update=limits)})
         every = planned.model_copy(update={"needs": None})
         amounts = (one for one in plan.checks if isinstance(one, PlannedCount) and one.among == planned.name)
         counts = tuple(one.model_copy(update={"needs": None}) for one in amounts)
-        return cls(_with_few(planned, n), every, counts, plan, run_judge, is_sandboxed, tuple(others.values()))
+        return cls(_with_few(planned, n), every, counts, graded, plan, run_judge, is_sandboxed, tuple(others.values()))
 
     @property
     def element(self) -> str:
@@ -120,15 +123,14 @@ class Call:
             found is None or not is_right(found) for found in (call.with_code(code, is_brief=True) for call in calls)
         )
 
-    def is_right_with_all_sizes(self, code: str) -> bool:
-        """Return whether the whole check passes with other device code, or the program's own."""
-        found = self._checked([self.every], code, is_brief=True)
-        return bool(found) and is_right(found[0])
+    def with_all_sizes(self, code: str) -> tuple[bool, bool]:
+        """Return whether the whole check passes with other device code, or the call's own, and whether its counts do.
 
-    def does_no_more_work(self, code: str) -> bool:
-        """Return whether the counts of the check pass as well, with other device code, or the program's own."""
-        found = self._checked([self.every, *self.counts], code, is_brief=True)
-        return bool(found) and all(one.verdict == "pass" for one in found)
+        They have as much time as what was graded.
+        """
+        call = replace(self, plan=self.plan.model_copy(update={"limits": self.limits}))
+        check, *counts = call._checked([self.every, *self.counts], code, is_brief=True) or (None,)
+        return check is not None and is_right(check), all(one is not None and one.verdict == "pass" for one in counts)
 
     def breaks_another(self, text: str, *, is_of_device: bool = True) -> bool:
         """Return whether a program fails where this one passes: with a function of `others`.
@@ -194,3 +196,15 @@ class Base:
         cause = self.failed.cause
         texts = (cause.headline, cause.rationale, *cause.details) if cause else ()
         return not any(IN_ORDER in text for text in texts[:1]) or any(SAME_DATA in text for text in texts)
+
+    def is_fixed_by(self, text: str, call: Call, code: str, *, is_of_device: bool) -> tuple[bool, bool]:
+        """Return whether a program that is right where this one fails is right in all else, and its counts are.
+
+        `call` and `code` make the failing call with it. Another order of the threads may have hidden the mistake;
+        another size, or another function, may fail with it. `is_of_device`: nothing but its device code is another.
+        """
+        if self.is_rare and (not self.call.fails_again(self.code) or call.fails_again(code)):
+            return False, False
+        if self.call.breaks_another(text, is_of_device=is_of_device):
+            return False, False
+        return call.with_all_sizes(code)

@@ -15,8 +15,7 @@ PLAIN = (*memory.RULES, *language.RULES, *cuda.RULES, *threads.PLAIN)
 """What is hardly ever meant as it stands, and so is looked for in given code as well, before the rest."""
 OTHERS = (*algorithm.FIRST, *order.RULES, *threads.RULES, *blocks.RULES, *indices.RULES, *algorithm.RULES)
 LAST = changes.RULES
-
-
+"""What no rule knows: any small change of the learner's own lines."""
 TURN = 3
 """Edits of a rule, before those of the others."""
 
