@@ -10,6 +10,7 @@ import multiprocessing
 import pkgutil
 import re
 import signal
+import time
 import types
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -29,6 +30,9 @@ METHODS = ("match", "fullmatch", "search", "sub", "findall", "finditer", "split"
 LENGTH = LONGEST_TEXT // 4
 SECONDS = 0.3
 """For one text; a linear pattern takes milliseconds, and tens of them on a busy machine."""
+SHORTER, SUSPECT = 8, 0.0003
+"""What backtracks is slow over a text that is shorter by this factor as well, which then takes 1/64 of the seconds, or
+1/512 where it is cubic. Only where that is at least so much, all of the text is read."""
 NAMES_ONLY = ("scanlab.classroom.intake.", "scanlab.gradebooks.systems.canvas.ASSIGNMENT")
 """These meet the parts of paths, and headers of tables, none of which is longer than LONGEST_NAME."""
 LINES_ONLY = "scanlab.judging.tried.slips."
@@ -222,18 +226,26 @@ def _read(pattern: str | bytes, flags: int, methods: frozenset[str], length: int
     compiled = re.compile(pattern, text_flags)
     text = pattern.decode("latin-1") if isinstance(pattern, bytes) else pattern
     signal.signal(signal.SIGVTALRM, signal.SIG_DFL)
-    for one in hostile(text, text_flags, length):
-        given = one.encode("latin-1", "replace") if isinstance(pattern, bytes) else one
+    for short, one in zip(hostile(text, text_flags, length // SHORTER), hostile(text, text_flags, length), strict=True):
         sender.send(ascii(one[:60]))
         signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS)
-        for method in methods:
-            if method == "sub":
-                compiled.sub(b"" if isinstance(pattern, bytes) else "", given)
-            elif method == "finditer":
-                deque(compiled.finditer(given), maxlen=0)
-            else:
-                getattr(compiled, method)(given)
+        if _seconds(compiled, methods, short) >= SUSPECT:
+            _seconds(compiled, methods, one)
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+
+
+def _seconds(compiled: re.Pattern[str] | re.Pattern[bytes], methods: frozenset[str], text: str) -> float:
+    """Return the processor time in seconds that all methods of a pattern take over a text."""
+    empty, given = ("", text) if isinstance(compiled.pattern, str) else (b"", text.encode("latin-1", "replace"))
+    began = time.thread_time()
+    for method in methods:
+        if method == "sub":
+            compiled.sub(empty, given)  # type: ignore[arg-type]
+        elif method == "finditer":
+            deque(compiled.finditer(given), maxlen=0)  # type: ignore[arg-type]
+        else:
+            getattr(compiled, method)(given)
+    return time.thread_time() - began
 
 
 def slow(pattern: str | bytes, flags: int, methods: frozenset[str], length: int) -> str:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scanlab.judging.tried.slips import PLAIN, slips
 from scanlab.judging.tried.slips.program import Mistake, Program
 from scanlab.labs.folders import LABS, find_lab
+from scanlab.labs.skeleton import given_lines
 
 MANY = 400
 """As many edits as there are."""
@@ -28,6 +29,9 @@ CASES = [
     ("  count = sum + kept ? 1 : 0;", "count = sum + (kept ? 1 : 0);", "wrong.other"),
     ("  count = sum + f(keep(x)) ? 1 : 0;", "count = sum + f(keep(x) ? 1 : 0);", "wrong.other"),
     ("  sum =+ x;", "sum += x;", "wrong.other"),
+    ("  d_y[i] = i > 0 ? s_xy[p - 1] : identity();", "d_y[i] = p > 0 ? s_xy[p - 1] : identity();", "bounds.shared"),
+    ("  next += gridDim.x * blockDim.x;", "next += blockDim.x;", "wrong.other"),
+    ("  done = __any_sync(mask, known);", "done = __all_sync(mask, known);", "wrong.block_sums"),
     ("  if (t = 0) f();", "if (t == 0) f();", "wrong.other"),
     ("  for (int s = 1; s < n; s * 2) f();", "for (int s = 1; s < n; s *= 2) f();", "endless"),
     ("  for (int s = n / 2; s >= 0; s /= 2) f();", "for (int s = n / 2; s > 0; s /= 2) f();", "endless"),
@@ -368,6 +372,18 @@ AROUND = [
      2, "if ((tags[0]) / 2 == board.call) return sum;", "wrong.other"),
     (["void f(int n) {", "  cudaMalloc(&d_flags, n * sizeof(int));", "  cudaMemset(d_flags, 0, n);", "}"],
      3, "cudaMemset(d_flags, 0, n * sizeof(int));", "uninitialised.global"),
+    (["__device__ void add(int& to, int a, int b) {", "}", "__global__ void k() {", "  add(s[i], s[i], s[j]);", "}"],
+     4, "add(s[i], s[j], s[i]);", "wrong.operand_order"),
+    (["__global__ void k() {", "  if (t >= s) {", "    v = s_x[t - s];", "  }", "  s_x[t] = v + s_x[t];", "}"],
+     5, "if (t >= s) s_x[t] = v + s_x[t];", "wrong.other"),
+    (["__global__ void k() {", "  const Element v = shuffle_up(sum, 1);", "  if (lane < w) s_w[lane] = v;", "}"],
+     3, "if (lane < w) s_w[lane] = (threadIdx.x % 32 > 0 ? v : identity());", "wrong.other"),
+    (["void f(int n) {", "  k<<<n / size, size>>>(d_y);", "}"],
+     2, "k<<<(n + size - 1) / size, size>>>(d_y);", "launch.refused"),
+    (["void f(int n) {", "  cudaMalloc(&d_sums, n * sizeof(int));", "}"],
+     2, "cudaMalloc(&d_sums, n * sizeof(Element));", "bounds.global"),
+    (["#define AT(b, p) s_both[b * size + p]", "__global__ void k() {", "  AT(1 - in, t) = v;", "}"],
+     1, "#define AT(b, p) s_both[(b) * size + (p)]", "bounds.shared"),
     (["__global__ void k() {", "  __shared__ Element buf[section_size];", "  buf[in * section_size + t] = v;", "}"],
      2, "__shared__ Element buf[2 * section_size];", "bounds.shared"),
 ]  # fmt: skip
@@ -422,7 +438,7 @@ def test_a_rule_that_finds_many_keeps_no_other_one_waiting() -> None:
 @pytest.mark.parametrize("lab", [lab.name for lab in sorted(LABS.iterdir()) if (lab / "scan.cu").exists()])
 def test_what_is_hardly_ever_meant_is_in_no_line_of_a_solution(lab: str) -> None:
     text = find_lab(lab[:2]).solution.read_text(encoding="utf-8")
-    program = Program(text, Mistake("wrong.other"))
+    program = Program(text, Mistake("wrong.other"), given_lines(find_lab(lab[:2])))
     found = [edit for rule in PLAIN for edit in rule.edits(program) if edit.line in program.numbers]
     barriers = [edit for edit in found if "__syncwarp" not in program.code(edit.line)]
     assert [program.code(edit.line) for edit in barriers if "Kind::" not in program.code(edit.line)] == []
@@ -595,6 +611,22 @@ def test_what_is_given_is_left_alone() -> None:
     assert lines == [3, 4]
     given = frozenset({"__syncthreads;"})
     assert [slip.line for slip in slips(text, Mistake("race.shared"), MANY, given=given)] == [4]
+
+
+def test_a_line_outside_of_the_regions_that_is_not_given_is_the_learners() -> None:
+    text = "__device__ void f() {\n  if (t == 0) g();\n}\n// >>> your code\n// <<< your code"
+    changes = {slip.line for slip in slips(text, Mistake("wrong.other"), MANY, is_plain=False)}
+    assert changes == {2}
+    given = frozenset(line.strip() for line in text.split("\n"))
+    assert not slips(text, Mistake("wrong.other"), MANY, given=given)
+
+
+def test_a_macro_with_parentheses_stays() -> None:
+    for body in ("s_both[(b) * size + (p)]", "f(b, p)", "b ## p"):
+        text = f"#define AT(b, p) {body}\n"
+        assert not [slip for slip in slips(text, Mistake("wrong.other"), MANY) if "replaced as text" in slip.because], (
+            body
+        )
 
 
 def test_a_stride_that_doubles_or_halves_stays() -> None:

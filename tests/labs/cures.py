@@ -79,7 +79,6 @@ SEVERAL = (
     (
         "06_hierarchical",
         ("t == block_size - 1) d_sums", "t == 0) d_sums"),
-        ("= d_sums[blockIdx.x] + d_y[i];", "= d_y[i] + d_sums[blockIdx.x];"),
         ("<<<sections - 1, section_size>>>", "<<<sections - 1, block_size>>>"),
     ),
     (

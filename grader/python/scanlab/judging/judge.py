@@ -192,10 +192,12 @@ def _grade_one(
     text, again = _text(submission), submission.again(options)
     is_said = threading.Event()
 
+    given = given_lines(submission.lab)
+
     def say_first(known: LabResult) -> None:
         if first and not is_said.is_set():
             is_said.set()
-            first(with_places(known, text, submission.name).with_texts(as_shown))
+            first(with_places(known, text, submission.name, given).with_texts(as_shown))
 
     early = _judge_early(submission, builds, again, options, say_first) if most > 1 and first else None
     runners: dict[str, Path] = {}
@@ -231,7 +233,7 @@ def _grade_one(
 
     result = judged = judge_in_parts(plan, run_judge, most, say_first, try_barriers, early)
     result = with_atomic_in_words(result, text)
-    slip = partial(with_slip, judged=judged, given=given_lines(submission.lab), is_sandboxed=options.is_sandboxed)
+    slip = partial(with_slip, judged=judged, given=given, is_sandboxed=options.is_sandboxed)
     if options.remarks:
         result = slip(result, plan, text, judge, is_plain=True)
     result = with_cure(result, plan, text, judge, is_sandboxed=options.is_sandboxed)
@@ -247,7 +249,7 @@ def _grade_one(
     result = _with_source(result, submission, list(runners), options)
     if options.device == "vgpu":
         result = with_left_out(result, runners.values(), text, submission.path, submission.name)
-    return with_places(result, text, submission.name).with_texts(as_shown)
+    return with_places(result, text, submission.name, given).with_texts(as_shown)
 
 
 def _judge_early(

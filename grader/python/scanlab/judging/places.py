@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import islice, takewhile
 from pathlib import Path
 
-from scanlab.judging.compiler.messages import lines_text, own_lines
+from scanlab.judging.compiler.messages import lines_text, own_lines, runs_of
 from scanlab.judging.report import HEADLINE
 from scanlab.judging.result import Cause, CheckResult, Finding, LabResult, SeenFinding, Where
 from scanlab.judging.tried.slips import program as slip_program
@@ -84,11 +84,11 @@ class Function:
 class Program:
     """The lines of a learner's file, without comments."""
 
-    def __init__(self, text: str, name: str) -> None:
-        """Find the functions. Lines count from 1; `name` is how messages call the file."""
+    def __init__(self, text: str, name: str, given: frozenset[str] = frozenset()) -> None:
+        """Find the functions. Lines count from 1; `name` is how messages call the file, `given` as in `own_lines`."""
         self.name = name
         self.lines = without_comments(text).split("\n")
-        self.own = own_lines(text.split("\n"))
+        self.own = own_lines(text.split("\n"), given)
         self.functions = list(self._functions())
         self._blocks = slip_program.Program(text, slip_program.Mistake(""))
 
@@ -338,12 +338,13 @@ class Program:
         return ", ".join(f"{self.name}:{number}" for number in list(numbers)[:SHOWN])
 
 
-def with_places(result: LabResult, text: str, name: str) -> LabResult:
+def with_places(result: LabResult, text: str, name: str, given: frozenset[str] = frozenset()) -> LabResult:
     """Return the result with places that help to find the causes of what failed.
 
-    `text` is the learner's file, `name` how messages call it.
+    `text` is the learner's file, `name` how messages call it, `given` the lines of the lab's file outside of its
+    regions.
     """
-    program = Program(text, name)
+    program = Program(text, name, given)
     result = result.model_copy(update={"findings": tuple(_with_facts(one, program) for one in result.findings)})
     if result.verdict == "pass":
         return result
@@ -427,7 +428,9 @@ def _with_given_code(cause: Cause, program: Program) -> Cause:
     if where is None or Path(where.file).name != Path(program.name).name or where.line in program.own:
         return cause
     is_known = any(text.startswith(WRONG_LINES) for text in cause.details)
-    whose = "given code" if is_known else f"given code: what it adds comes from yours, {lines_text(program.own)}"
+    is_long = len(runs_of(program.own)) > SHOWN
+    yours = "yours" if is_long else f"yours, {lines_text(program.own)}"
+    whose = "given code" if is_known else f"given code: what it adds comes from {yours}"
     given = f"{FIRST_WRONG} ({whose})"
     details = tuple(text.replace(FIRST_WRONG, given) for text in cause.details)
     return cause.model_copy(update={"details": details})

@@ -5,7 +5,7 @@ begins with a place or with `At end of source`, and a place is the learner's onl
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -135,16 +135,20 @@ class Source:
         return self.lines[number - 1]
 
 
-def own_lines(lines: Sequence[str]) -> frozenset[int]:
-    """Return the numbers of the lines in the marked regions; of all lines where a file has none."""
+def own_lines(lines: Sequence[str], given: Collection[str] = ()) -> frozenset[int]:
+    """Return the numbers of the lines in the marked regions; of all lines where a file has none.
+
+    Others are the learner's as well that are not among the `given` ones, if these are known.
+    """
     own: set[int] = set()
     is_inside = has_region = False
     for number, line in enumerate(lines, 1):
-        if line.strip() == OPEN:
+        text = line.strip()
+        if text == OPEN:
             is_inside = has_region = True
-        elif line.strip() == CLOSE:
+        elif text == CLOSE:
             is_inside = False
-        elif is_inside:
+        elif is_inside or (given and text and text not in given):
             own.add(number)
     return frozenset(own) if has_region else frozenset(range(1, len(lines) + 1))
 

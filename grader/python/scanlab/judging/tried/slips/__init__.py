@@ -12,8 +12,8 @@ from scanlab.judging.tried.slips import algorithm, blocks, changes, cuda, indice
 from scanlab.judging.tried.slips.program import Edit, Mistake, Program, Rule, Slip
 
 PLAIN = (*memory.RULES, *language.RULES, *cuda.RULES, *threads.PLAIN)
-"""What is hardly ever meant as it stands, and so is looked for in given code as well, before the rest."""
-OTHERS = (*algorithm.FIRST, *order.RULES, *threads.RULES, *blocks.RULES, *indices.RULES, *algorithm.RULES)
+"""What is hardly ever meant as it stands."""
+OTHERS = (*algorithm.FIRST, *order.RULES, *cuda.OTHERS, *threads.RULES, *blocks.RULES, *indices.RULES, *algorithm.RULES)
 LAST = changes.RULES
 """What no rule knows: any small change of the learner's own lines."""
 TURN = 3
@@ -25,12 +25,13 @@ def slips(
 ) -> Sequence[Slip]:
     """Return edits that may make a program right, each once, the likeliest first, at most so many.
 
-    Nothing is looked for in lines that are `given`, without their indents, and stand outside of the learner's regions.
+    They are in the learner's regions, and where a line stands outside of these that is not among the `given` ones,
+    which have no indents.
     `is_plain`: only those that are hardly ever meant as they stand, or only the others.
     """
-    own, others = Program(text, mistake), Program(text, mistake, is_own=False, given=given)
+    program = Program(text, mistake, given)
     found: dict[str, Slip] = {}
-    for rules, program in ((PLAIN, own), (PLAIN, others), (OTHERS, own), (LAST, own), (OTHERS, others)):
+    for rules in (PLAIN, OTHERS, LAST):
         for rule, edit in _in_turn(rules, program) if is_plain is not (rules is not PLAIN) else ():
             is_sure = edit.is_sure or rule.is_sure or rule in language.RULES
             slip = replace(program.slip(edit), is_sure=is_sure, is_common=rule.is_common)

@@ -16,6 +16,9 @@ DECLARED = re.compile(
 OF_THREADS = ("threadIdx.x", "blockIdx.x", "blockDim.x")
 SIZE = re.compile(r"\b(?:section_size|block_size|warp_size|run_length|warps|tile_size|n)\b")
 INTEGER = re.compile(r"\b(?:int|unsigned|size_t)\s+(\w{1,40})\s*=\s*([^;?]{1,80})(?=;)")
+SET = re.compile(r"^\s*(\w{1,40})\s*=(?!=)\s*([^;?]{1,80})(?=;)")
+COMPARED = re.compile(r"(?<![<>\-])(?:<=|>=?)(?![<>])(?= ?[\w(])")
+PLACES = re.compile(r"^\s*(?:__shared__\s+)?(?:Element|int|unsigned|float)\s+(\w{1,40})\s*\[([^\[\];]{1,40})\]\s*;")
 SUMMAND = re.compile(
     r"(?<![\w.\]>)*/%-])([A-Za-z_][\w.]{0,40}) \+ (?=[A-Za-z_(])|(?<=[\w)\]]) [-+] [\w.]{1,40}(?! ?[*/%\[(.\w])"
 )
@@ -65,10 +68,31 @@ def _integers(program: Program) -> Iterator[Edit]:
         for found in ZERO_OR_ONE.finditer(code):
             meant = "10"[int(found[1])]
             yield Edit(number, *found.span(1), meant, f"{meant} is meant, not {found[1]}")
-        for found in (one for one in INTEGER.finditer(code) if not one[2].strip().isdigit()):
+        sets = (*INTEGER.finditer(code), *(one for one in SET.finditer(code) if _is_integer(program, number, one[1])))
+        for found in (one for one in sets if not one[2].strip().isdigit()):
             for meant in (" - 1", " + 1"):
                 because = f"{found[1]} is off by one"
                 yield Edit(number, found.end(), found.end(), meant, because)
+
+
+def _is_integer(program: Program, number: int, name: str) -> bool:
+    """Return whether a variable of a line's function is declared as an integer there."""
+    return name in DECLARED.findall(program.around(number))
+
+
+def _bounds(program: Program) -> Iterator[Edit]:
+    """Find a comparison that may be true once too often, or once too seldom."""
+    for number, code in _lines(program):
+        for found in COMPARED.finditer(code):
+            meant = found[0].removesuffix("=") if found[0].endswith("=") else f"{found[0]}="
+            yield Edit(number, *found.span(), meant, f"`{meant}` is meant, not `{found[0]}`")
+
+
+def _places_of_arrays(program: Program) -> Iterator[Edit]:
+    """Find an array with one place too few."""
+    for number, found in program.matches(PLACES):
+        because = f"{found[1]} has one place too few"
+        yield Edit(number, found.end(2), found.end(2), " + 1", because)
 
 
 def _names(program: Program) -> Iterator[Edit]:
@@ -145,5 +169,5 @@ def _logic(program: Program) -> Iterator[Edit]:
 
 RULES = tuple(
     Rule(find, "wrong|race|bounds|uninitialised|endless|deadlock")
-    for find in (_indices, _factors, _summands, _integers, _names, _assignments, _logic)
+    for find in (_indices, _factors, _summands, _integers, _bounds, _places_of_arrays, _names, _assignments, _logic)
 )

@@ -18,6 +18,7 @@ SIZED = compiled(r"\b(cuda(?:Memcpy|Memset|Malloc)(?:Async)?)\s*\(((?:[^(){};]|<
 SIZE_OF_POINTER = re.compile(r"sizeof\s*\(\s*(?:[\w.\->]{1,40}|Element\s*\*)\s*\)")
 COPIES = ("cudaMemcpyHostToDevice", "cudaMemcpyDeviceToHost", "cudaMemcpyDeviceToDevice")
 QUOTIENT = re.compile(r"\bint\s+(\w{1,40})\s*=\s*(\w{1,40})\s*/\s*(\w{1,40}(?:\.x)?)\s*;")
+BLOCKS = re.compile(r"(<<<)\s*(\w{1,40})\s*/\s*(\w{1,40})\s*(?=,)")
 SHARED = re.compile(r"__shared__\s+(?!.*\[)([^;]{1,120});")
 ROWS = re.compile(r"\b(\w{1,60})(\[[^\[\]]{1,60}\])(\[[^\[\]]{1,60}\])\s*(?=[;,])")
 MASK = re.compile(
@@ -133,10 +134,10 @@ def _elements_for_bytes(program: Program) -> Iterator[Edit]:
 def _blocks_rounded_down(program: Program) -> Iterator[Edit]:
     """Find a number of blocks that is none for few elements."""
     blocks = {arguments(found[1])[0][1] for _, found in program.matches(LAUNCH)}
-    for number, found in program.matches(QUOTIENT):
-        if found[1] in blocks:
-            because = f"{found[2]} / {found[3]} is rounded down, and what is left over has no block"
-            yield Edit(number, found.start(2), found.end(3), f"({found[2]} + {found[3]} - 1) / {found[3]}", because)
+    quotients = [(number, found) for number, found in program.matches(QUOTIENT) if found[1] in blocks]
+    for number, found in (*quotients, *program.matches(BLOCKS)):
+        because = f"{found[2]} / {found[3]} is rounded down, and what is left over has no block"
+        yield Edit(number, found.start(2), found.end(3), f"({found[2]} + {found[3]} - 1) / {found[3]}", because)
 
 
 def _copies(program: Program) -> Iterator[Edit]:
@@ -318,4 +319,24 @@ RULES = (
         group=1,
     ),
     Rule(_beyond, r"bounds\.shared"),
+)
+OTHERS = (
+    rewrite(
+        r"\bsizeof\s*\(\s*(?:int|unsigned|float)\s*\)",
+        "sizeof(Element)",
+        "elements may be larger than this",
+        "bounds|wrong|misaligned|uninitialised",
+    ),
+    rewrite(
+        r"\b__any_sync\b",
+        "__all_sync",
+        "__any_sync is true where a single lane's value is, and __all_sync where each lane's is",
+        "wrong|race|uninitialised|deadlock|endless",
+    ),
+    rewrite(
+        r"\b__all_sync\b",
+        "__any_sync",
+        "__all_sync is true where each lane's value is, and __any_sync where a single one is",
+        "wrong|race|uninitialised|deadlock|endless",
+    ),
 )

@@ -99,8 +99,8 @@ RULES = (
     Rule(_own_section, r"wrong\.(?:block_sums|sections|other)|bounds|race", is_common=True),
     Rule(_whose_section, "wrong", is_common=True),
     rewrite(
-        r"\+=\s*(gridDim)\.x\s*[;)]",
-        "blockDim",
+        r"\+=\s*(gridDim\.x(?:\s*\*\s*blockDim\.x)?|blockDim\.x\s*\*\s*gridDim\.x)\s*[;)]",
+        "blockDim.x",
         "gridDim.x is the number of blocks: the threads of a block take blockDim.x places at a time",
         "wrong|bounds|race",
         group=1,
@@ -113,4 +113,10 @@ RULES = (
         group=1,
     ),
     Rule(_neighbours, "wrong|bounds|race"),
+    rewrite(
+        r"(?<![\w.])(\w{1,40})(?=\s*(?:>=?|!=)\s*[01]\s*(?:\?|\)|&&)[^;]{0,60}\[\s*(?!\1\b)(\w{1,40})\s*-\s*1\s*\])",
+        r"\2",
+        r"the element at \2 - 1 is taken here, which is there where \2 is above 0, and not where \1 is",
+        "bounds|wrong|uninitialised",
+    ),
 )

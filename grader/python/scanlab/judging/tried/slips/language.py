@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from scanlab.judging.compiler.source import kept_before
-from scanlab.judging.tried.slips.program import NAME, TYPE, Edit, Program, Rule, arguments, compiled, rewrite
+from scanlab.judging.tried.slips.program import LONGEST, NAME, TYPE, Edit, Program, Rule, arguments, compiled, rewrite
 
 DECLARED = re.compile(rf"^(\s*)({TYPE})({NAME})\s*(?==[^=]|;)")
 NO_TYPES = ("return", "goto", "using", "delete", "else", "struct", "typename")
@@ -12,6 +12,7 @@ SWAP = re.compile(r"\s*([A-Za-z_]\w{0,40})\s*=\s*([A-Za-z_]\w{0,40})\s*;\s*\2\s*
 HEAD = compiled(r"^\s*(?:(?:if|for|while)\s*<GROUP>|else)\s*$")
 ONLY_A_HEAD = compiled(r"^\s*(if|for|while)\s*<GROUP>\s*(;)\s*$")
 LOOP = re.compile(r"\b(?:for|while|do)\b")
+MACRO = re.compile(r"\s*#\s*define\s+(\w{1,40})\(([\w\s,]{1,80})\)\s+(.*\S)")
 PROCEDURE = re.compile(r"\bvoid\s+(\w{1,60})\s*\(([^(){};\n]{1,200})\)\s*\{")
 
 
@@ -94,6 +95,21 @@ def _left_too_far(program: Program) -> Iterator[Edit]:
             elif character == "}" and opened:
                 opened.pop()
             head = "" if character in "{};" and head.count("(") == head.count(")") else head + character
+
+
+def _macros(program: Program) -> Iterator[Edit]:
+    """Find a macro whose parameters have no parentheses, so that an operator takes a part of what it is given."""
+    for number in program.numbers:
+        found = MACRO.match(program.codes[number - 1][:LONGEST])
+        for name in re.findall(r"\w+", found[2]) if found else ():
+            bare = rf"(?<![\w.(\[#])(?P<before>[*/%+\-<>&|]\s*)?\b{name}\b(?![\w(])(?P<after>\s*[*/%+\-<>&|])?"
+            if found and any(one["before"] or one["after"] for one in re.finditer(bare, found[3])):
+                body = found[3]
+                for parameter in re.findall(r"\w+", found[2]):
+                    body = re.sub(rf"(?<![\w.#])(?<!\(){parameter}\b|\b{parameter}\b(?!\))", f"({parameter})", body)
+                because = f"{found[1]} is replaced as text: given `1 - a` for {name}, an operator takes a part of it"
+                yield Edit(number, *found.span(3), body, because)
+                break
 
 
 def _copied_parameters(program: Program) -> Iterator[Edit]:
@@ -200,6 +216,7 @@ RULES = (
     Rule(_empty_statement),
     Rule(_left_outside),
     Rule(_copied_parameters),
+    Rule(_macros),
     Rule(_left_too_far, "wrong|barrier|warp|deadlock|uninitialised"),
     rewrite(
         r"\*\s*(\w{1,60})(\+\+|--)\s*(?==[^=])",

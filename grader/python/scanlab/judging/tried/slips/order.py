@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
-from scanlab.judging.tried.slips.program import Edit, Program, Rule, rewrite
+from scanlab.judging.tried.slips.cuda import CALL, DEFINED
+from scanlab.judging.tried.slips.program import Edit, Program, Rule, arguments, rewrite
 
 WAITS = re.compile(r"\bwhile\s*\(\s*(!?\s*)([A-Za-z_]\w{0,40})\s*(?:[=!<>]=?|\))")
 PLAIN_WAIT = re.compile(
@@ -68,6 +70,19 @@ def swapped_lines(program: Program) -> Iterator[Edit]:
             yield Edit(number, 0, len(program.lines[number - 1]), lines, because, cure, more=1)
 
 
+def _arguments(program: Program) -> Iterator[Edit]:
+    """Find two arguments of a function of the learner's that may stand in each other's place."""
+    own = {found[1] for found in DEFINED.finditer(program.whole)}
+    for number, found in program.matches(CALL):
+        given = arguments(found[3]) if found[1] in own and program.is_of_device(number) else []
+        for (at, one), (to, other) in pairwise(given):
+            if one != other:
+                between = found[3][at + len(one) : to]
+                begin, end = found.start(3) + at, found.start(3) + to + len(other)
+                because = f"{one} and {other} stand in each other's place"
+                yield Edit(number, begin, end, f"{other}{between}{one}", because)
+
+
 RULES = (
     Rule(_plain_flag, r"race\.global|deadlock|endless", is_sure=True),
     Rule(_read_again, "endless|deadlock"),
@@ -90,4 +105,5 @@ RULES = (
         "atomicAdd returns what was there before, and that is stored over the sum",
     ),
     Rule(swapped_lines, "race|fence"),
+    Rule(_arguments, "wrong|bounds|race"),
 )

@@ -102,22 +102,18 @@ class Edit:
 class Program:
     """The lines of a learner's file, as they are (`lines`) and without comments and texts (`codes`)."""
 
-    def __init__(
-        self, text: str, mistake: Mistake, *, is_own: bool = True, given: frozenset[str] = frozenset()
-    ) -> None:
-        """Take a program apart; edits are for the learner's own lines if `is_own`, else for the others.
+    def __init__(self, text: str, mistake: Mistake, given: frozenset[str] = frozenset()) -> None:
+        """Take a program apart.
 
-        Of these, what stands there as it was `given` is left alone.
+        Edits are for the learner's regions, and then for lines outside of these that are not among the `given` ones.
         """
         self.mistake = mistake
         self.lines = text.split("\n")
         self.codes = without_comments(text).split("\n")
         self.whole = "\n".join(self.codes)
         own = own_lines(self.lines)
-        known = own if mistake.within is None else own & mistake.within
-        every = range(1, len(self.lines) + 1)
-        others = (number for number in every if number not in own and self.lines[number - 1].strip() not in given)
-        self.numbers = sorted(known) if is_own else list(others)
+        others = [at for at, line in enumerate(self.lines, 1) if at not in own and line.strip() not in given]
+        self.numbers = [*sorted(own if mistake.within is None else own & mistake.within), *others]
         """Of the lines that may be edited."""
         self._functions: dict[int, str] = {}  # the code of each that has been asked for, by its first line
         self._ends = [end for end, code in enumerate(self.codes, 1) if code.startswith("}")]

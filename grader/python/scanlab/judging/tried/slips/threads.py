@@ -25,6 +25,7 @@ DEVICE_FUNCTION = re.compile(r"__device__[^;{}()]{1,120}?\b(\w{1,60})\s*\([^;{}]
 LEAVES_A_TURN = compiled(r"(\s*)if\s*(<GROUP>)\s*\{?\s*(?:break|continue)\s*;\s*\}?\s*")
 THREAD_31 = re.compile(r"(?<![\w.])(t|tid|threadIdx\.x)\s*==\s*(?:31|warp_size\s*-\s*1|warpSize\s*-\s*1)\b")
 SHUFFLE = compiled(r"\b(shuffle_up|shuffle|of_last_lane|__shfl(?:_up|_down|_xor)?_sync)\s*<GROUP>")
+SHUFFLED_UP = re.compile(r"\b(?:Element|auto|float|int)\s+(\w{1,40})\s*=\s*(?:shuffle_up|__shfl_up_sync)\s*\(")
 FEW = re.compile(r"\bif\s*\(\s*(t|tid|threadIdx\.x|lane)\s*<\s*(warps|\w*[wW]arps|[248]|16)\s*\)")
 ASSIGNS = re.compile(
     r"(\s*)(?!(?:const|int|auto|Element|for|while)\b)"
@@ -227,6 +228,33 @@ def _shuffle_in_a_branch(program: Program) -> Iterator[Edit]:
             yield Edit(head, 0, len(program.lines[head - 1]), meant, because, cure, more=number - head)
 
 
+def _old_value(program: Program) -> Iterator[Edit]:
+    """Find a statement that takes what a branch sets, and is not in it: other threads take an old value."""
+    for number in program.numbers:
+        branch = IF.search(program.code(number))
+        if not branch or not program.is_of_device(number):
+            continue
+        body = program.code(number)[branch.end() :] + program.code(number + 1)
+        sets = re.match(r"\s*\{?\s*([A-Za-z_]\w{0,40})\s*=(?!=)", body)
+        for later in range(number + 1, number + 7) if sets else ():
+            taken = ASSIGNS.fullmatch(program.code(later))
+            if sets and taken and re.search(rf"=.*(?<![\w.]){sets[1]}\b", taken[2]) and later in program.numbers:
+                text = program.lines[later - 1].lstrip()
+                because = f"where {branch[1][1:-1]} is not true, {sets[1]} is what it was before"
+                meant = f"{taken[1]}if {branch[1]} {text}"
+                yield Edit(later, 0, len(program.lines[later - 1]), meant, because)
+
+
+def _lane_0_of_a_shuffle(program: Program) -> Iterator[Edit]:
+    """Find what a shuffle to higher lanes gives, taken by lane 0 too, which has no lane before it and gets its own."""
+    for number, found in program.matches(SHUFFLED_UP):
+        lane = "lane" if re.search(r"\bint\s+lane\b", program.whole) else "threadIdx.x % 32"
+        for later in range(number + 1, number + 5):
+            for use in re.finditer(rf"[=+]\s*({found[1]})\b(?=\s*[;+])", program.code(later)):
+                because = f"lane 0 has no lane before it: its {found[1]} is its own value"
+                yield Edit(later, *use.span(1), f"({lane} > 0 ? {found[1]} : identity())", because)
+
+
 def _part_of_a_warp(program: Program) -> Iterator[Edit]:
     """Find a condition that lets a part of the first warp to a function for all of its lanes."""
     for number, found in program.matches(FEW):
@@ -245,6 +273,8 @@ PLAIN = (
 RULES = (
     Rule(guards, r"wrong\.(?:unwritten|uninitialised|first_|last_)|uninitialised"),
     Rule(first_or_last, "wrong|uninitialised"),
+    Rule(_old_value, "wrong|race"),
+    Rule(_lane_0_of_a_shuffle, "wrong"),
     Rule(_thread_of_the_block, "wrong|uninitialised|race|bounds", is_common=True),
     Rule(_every_lane_adds, "wrong"),
     Rule(_own_for_total, "wrong", is_common=True),
