@@ -128,6 +128,8 @@ def test_warnings_are_the_learners_own_and_each_once() -> None:
     source = Source(("s.cu",), ("// >>> your code", "int t;", "// <<< your code", "int given;"))
     expected = 'mine.cu:2: variable "t" was declared but never referenced'
     assert warnings([said, said], source, "mine.cu") == (expected,)
+    assert warnings([said], source, "mine.cu", {"int given;"}) == (expected,)
+    assert warnings([said], source, "mine.cu", {"int other;"}) == (expected, "mine.cu:4: given code")
 
 
 def test_a_report_has_place_line_cause_and_then_nvccs_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -90,6 +90,16 @@ def test_marks_stand_before_statements_and_before_the_end_of_a_block_of_them() -
     ]
 
 
+def test_lines_outside_of_the_regions_that_are_not_given_are_marked() -> None:
+    text = f"__device__ void f() {{\n  g(0);\n  g(1);\n}}\n{OPEN}\n{CLOSE}"
+    assert marked_lines(text) == []
+    codes = [mark.code for mark in statements.marked(text, {"g(1);", "}"})[1]]
+    assert codes == ["g(0);", "g(1);"]  # and the first line behind one of theirs
+    constant = text.replace("void f", "constexpr int f")
+    assert statements.marked(constant, {"}"})[1] == []  # no mark can stand there
+    assert statements.marked(text, {"g(0);", "g(1);", "}", "__device__ void f() {"})[1] == []
+
+
 def test_the_rest_of_a_program_stays_as_it_is() -> None:
     program, marks = statements.marked(KERNEL)
     assert re.sub(r"scanlab_mark<\d+>\(\); ", "", program) == statements.DEFINITION + KERNEL

@@ -229,21 +229,21 @@ def _grade_one(
 
     def try_barriers(known: LabResult) -> None:
         if options.remarks and are_results_right(plan, known.checks):
-            needless.append(needless_barrier(plan, text, run_judge))
+            needless.append(needless_barrier(plan, text, run_judge, given))
 
     result = judged = judge_in_parts(plan, run_judge, most, say_first, try_barriers, early)
     result = with_atomic_in_words(result, text)
     slip = partial(with_slip, judged=judged, given=given, is_sandboxed=options.is_sandboxed)
     if options.remarks:
         result = slip(result, plan, text, judge, is_plain=True)
-    result = with_cure(result, plan, text, judge, is_sandboxed=options.is_sandboxed)
+    result = with_cure(result, plan, text, judge, given=given, is_sandboxed=options.is_sandboxed)
     if options.remarks:
         result = slip(result, plan, text, judge, is_plain=False, solution=solution_of(submission.lab))
     if are_results_right(plan, result.checks):
         for barrier in filter(None, needless):
             result = result.with_finding(result.checks[0], barrier)
         if options.remarks:
-            result = with_needless_steps(result, plan, text, judge, is_sandboxed=options.is_sandboxed)
+            result = with_needless_steps(result, plan, text, judge, given=given, is_sandboxed=options.is_sandboxed)
     result = with_proofs(result, plans.proofs(plan, submission.lab) if options.prove else [])
     result = _with_causes_of_counts(result, submission.lab.rubric)
     result = _with_source(result, submission, list(runners), options)
@@ -313,7 +313,7 @@ def _with_source(
     source = source_of(submission.path)
     result = with_entries(result, source, submission.name)
     result = with_warnings(result, mistakes(texts, source, submission.name))
-    return result.model_copy(update={"warnings": warnings(texts, source, submission.name)})
+    return result.model_copy(update={"warnings": warnings(texts, source, submission.name, given_lines(submission.lab))})
 
 
 def with_shown_paths(source: Path, name: str = "") -> Callable[[str], str]:

@@ -1,7 +1,7 @@
 """nvcc's warnings about a learner's lines, and which of them are mistakes."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from scanlab.judging.compiler.messages import Message, Source, own_lines, parse
 from scanlab.judging.compiler.source import code_of, kept_before
@@ -11,12 +11,13 @@ MISTAKE = ": "
 """Stands between nvcc's words and what is wrong."""
 
 
-def warnings(texts: Sequence[str], source: Source, name: str) -> tuple[str, ...]:
+def warnings(texts: Sequence[str], source: Source, name: str, given: Collection[str] = ()) -> tuple[str, ...]:
     """Return the warnings about the learner's own lines, `NAME:13: variable "t" was declared …`, each once.
 
+    `given` as in `own_lines`.
     What cannot be meant is followed by what is wrong, wherever in the file it stands.
     """
-    own = own_lines(source.lines)
+    own = own_lines(source.lines, given)
     seen = dict.fromkeys(_lost_in_swaps(source))
     for text in texts:
         for message in parse(text):

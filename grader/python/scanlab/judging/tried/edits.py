@@ -88,7 +88,7 @@ def with_slip(
     wrong = NO_LINES.union(*(base.lines or () for base in bases))
     if known in CURABLE and not any(one.cure for one in check.findings[:1]):
         for base in (base for base in bases if not base.is_all and _shows(base, known)):
-            if cure := _statement(base, planned, known, wrong):
+            if cure := _statement(base, planned, known, wrong, given):
                 result = _with_wrong_lines(result, check, lines, plan.source)
                 return with_said(result, check, check.findings[0], cure=cure)
     tried = attempts([one for turn in zip_longest(*listed) for one in turn if one][:MOST])
@@ -200,12 +200,21 @@ def _part_is_right(base: Base, wrong: frozenset[int]) -> str:
     return f"(tried: this part is right then, something is wrong in {lines_text(others) if others else 'another line'})"
 
 
-def _statement(base: Base, planned: PlannedCorrectness, known: str, wrong: frozenset[int]) -> str:
+def _statement(
+    base: Base, planned: PlannedCorrectness, known: str, wrong: frozenset[int], given: frozenset[str]
+) -> str:
     """Return the statement that makes a part right in which a race or a fence was found first; nothing if none does."""
     found = CASE.search(base.failed.cause.next) if base.failed.cause else None
     call = base.call
     tried = found and with_statements(
-        base.text, call.plan, planned, found, call.run_judge, is_sandboxed=call.is_sandboxed, within=base.lines
+        base.text,
+        call.plan,
+        planned,
+        found,
+        call.run_judge,
+        given=given,
+        is_sandboxed=call.is_sandboxed,
+        within=base.lines,
     )
     first = next(iter(tried.findings), None) if tried else None
     if not first or first.id != known or not first.cure.endswith(ALL_IS_RIGHT):

@@ -1,7 +1,7 @@
 """What a right program does not need, found by trying without it: a barrier, or a step of a loop."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 from scanlab.errors import KitError, WorkError
 from scanlab.judging.compile import build_runner
@@ -25,21 +25,24 @@ def are_results_right(plan: Plan, found: Iterable[CheckResult]) -> bool:
     return all(check.verdict == "pass" for check in found if check.name in of_results)
 
 
-def barriers(text: str) -> tuple[int, ...]:
-    """Return the lines in a program's marked regions that have a barrier, at most MOST_BARRIERS."""
-    own = own_lines(text.split("\n"))
+def barriers(text: str, given: Collection[str] = ()) -> tuple[int, ...]:
+    """Return the learner's lines of a program (`own_lines`) that have a barrier, at most MOST_BARRIERS."""
+    own = own_lines(text.split("\n"), given)
     lines = enumerate(without_comments(text).split("\n"), 1)
     return tuple(number for number, code in lines if number in own and BARRIER.search(code))[:MOST_BARRIERS]
 
 
-def needless_barrier(plan: Plan, text: str, run_judge: Callable[[Plan], LabResult]) -> Finding | None:
+def needless_barrier(
+    plan: Plan, text: str, run_judge: Callable[[Plan], LabResult], given: Collection[str] = ()
+) -> Finding | None:
     """Return advice to leave out a barrier, where it can go for all functions of the lab.
 
     Only the first such one: of two in a row each is needless, and both are not.
 
     `plan` is what is graded, `text` the learner's file; `run_judge` runs the judge on a plan.
+    `given` as in `own_lines`.
     """
-    lines = barriers(text)
+    lines = barriers(text, given)
     firsts: dict[str, PlannedCorrectness] = {}
     for check in plan.checks:
         if isinstance(check, PlannedCorrectness):
@@ -57,10 +60,10 @@ def needless_barrier(plan: Plan, text: str, run_judge: Callable[[Plan], LabResul
     return next((one for one in found if one.parts[0].line in lines), None)
 
 
-def last_steps(text: str) -> list[tuple[int, str]]:
-    """Return loops over strides in the marked regions that end with `<=`: the line, and the program with `<`."""
+def last_steps(text: str, given: Collection[str] = ()) -> list[tuple[int, str]]:
+    """Return loops over strides in the learner's lines that end with `<=`: the line, and the program with `<`."""
     lines, codes = text.split("\n"), without_comments(text).split("\n")
-    own = own_lines(lines)
+    own = own_lines(lines, given)
     found = []
     for number, (line, code) in enumerate(zip(lines, codes, strict=True), 1):
         loop = LAST_STEP.search(code) if number in own else None
@@ -72,7 +75,13 @@ def last_steps(text: str) -> list[tuple[int, str]]:
 
 
 def with_needless_steps(
-    result: LabResult, plan: Plan, text: str, run_judge: Callable[[Plan], LabResult], *, is_sandboxed: bool
+    result: LabResult,
+    plan: Plan,
+    text: str,
+    run_judge: Callable[[Plan], LabResult],
+    *,
+    given: Collection[str] = (),
+    is_sandboxed: bool,
 ) -> LabResult:
     """Return a result that advises, where all checks of results pass, to leave out steps which change nothing.
 
@@ -83,7 +92,7 @@ def with_needless_steps(
         return result
     elements = {"provenance" if check.element == "affine" else check.element for check in checks}
     needless = []
-    for line, program in last_steps(text):
+    for line, program in last_steps(text, given):
         with scratch() as folder:
             path = folder / "scan.cu"
             path.write_text(program, encoding="utf-8")

@@ -7,7 +7,7 @@ across the place before.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,6 +39,8 @@ ONE_ATOMIC = re.compile(r"^make line (?P<line>[0-9]{1,6}) one atomicAdd(?= )")
 ADDS = re.compile(r"(?:^|[;){}] ?)(?P<to>\*? ?[\w.\->]{1,60}+(?:\[[^\[\]=;]{1,60}\])?) ?\+= ?(?P<what>[^;=]{1,120});$")
 NO_CODE = re.compile(r"//[^\n]*+|/\*.*?(?:\*/|\Z)|\"(?:\\.|[^\"\\\n])*+\"?|(?<![0-9])'(?:\\.|[^'\\\n])*+'?", re.DOTALL)
 LABEL = re.compile(r"(?:else|case|default)\b")
+CONSTANT = re.compile(r"(?<!if )\b(?:constexpr|consteval)\b")
+"""A function in which no mark can stand."""
 OPENS_CODE = re.compile(r"(?:\)(?:const\b|noexcept\b|mutable\b|\s)*+(?:->[^{};]*)?|\b(?:else|do|try)\s*)$")
 """What stands before the brace of a function or of a statement."""
 BRANCH = re.compile(r"\b(?:if|else|switch)\b")
@@ -73,7 +75,8 @@ def _places(code: str) -> list[_Place]:
     depth, head = 0, ""
     for line in code.split("\n"):
         is_directive = line.lstrip().startswith("#")
-        is_in_code = bool(opened) and (OPENS_CODE.search(opened[-1]) is not None) and not is_directive
+        is_constant = any(CONSTANT.search(one) for one in opened)
+        is_in_code = bool(opened) and OPENS_CODE.search(opened[-1]) is not None and not is_constant and not is_directive
         branches = sum(BRANCH.search(one) is not None for one in opened)
         places.append(_Place(is_in_code, depth > 0 or bool(head.strip()), branches))
         for character in "" if is_directive else line:
@@ -92,13 +95,13 @@ def _places(code: str) -> list[_Place]:
     return places
 
 
-def marked(text: str) -> tuple[str, list[Mark]]:
-    """Return a program with marks before the statements in its marked regions, and the marks.
+def marked(text: str, given: Collection[str] = ()) -> tuple[str, list[Mark]]:
+    """Return a program with marks before the statements in its own lines (`own_lines`), and the marks.
 
-    The first line behind a region counts as well: what is missing at a region's end is put before it.
+    The first line behind them counts as well: what is missing at a region's end is put before it.
     """
     lines, codes = text.split("\n"), without_comments(text).split("\n")
-    places, own = _places("\n".join(codes)), own_lines(lines)
+    places, own = _places("\n".join(codes)), own_lines(lines, given)
     offset = DEFINITION.count("\n")
     marks = []
     is_own_before = False
@@ -132,11 +135,18 @@ def with_atomic_in_words(result: LabResult, text: str) -> LabResult:
 
 
 def with_cure(
-    result: LabResult, plan: Plan, text: str, run_judge: Callable[[Plan], LabResult], *, is_sandboxed: bool
+    result: LabResult,
+    plan: Plan,
+    text: str,
+    run_judge: Callable[[Plan], LabResult],
+    *,
+    given: Collection[str] = (),
+    is_sandboxed: bool,
 ) -> LabResult:
     """Return a result in which the first mistake of the first check that failed says what cures it, if that is known.
 
     `plan` is what was graded, `text` the learner's file; `run_judge` runs the judge on a plan.
+    `given` as in `own_lines`.
     """
     check = next(iter(result.failed_checks), None)
     planned = next((one for one in plan.checks if check and one.name == check.name), None)
@@ -146,7 +156,7 @@ def with_cure(
     mistake = check.findings[0]
     if not found or mistake.cure or mistake.id not in CURABLE or plan.device != "vgpu":
         return result
-    tried = with_statements(text, plan, planned, found, run_judge, is_sandboxed=is_sandboxed)
+    tried = with_statements(text, plan, planned, found, run_judge, given=given, is_sandboxed=is_sandboxed)
     if tried is None:
         return result
     first = tried.findings[0] if tried.findings and tried.findings[0].cure else None
@@ -167,6 +177,7 @@ def with_statements(
     found: re.Match[str],
     run_judge: Callable[[Plan], LabResult],
     *,
+    given: Collection[str] = (),
     is_sandboxed: bool,
     within: frozenset[int] | None = None,
 ) -> CheckResult | None:
@@ -175,7 +186,7 @@ def with_statements(
     `within`: statements are tried in these lines, and the one behind them, only. None where a mark stands where no
     statement can, or where there is more than the judge can try: a grade needs no cure.
     """
-    program, marks = marked(text)
+    program, marks = marked(text, given)
     if within is not None:
         behind = {next((mark.line for mark in marks if mark.line >= run.stop), 0) for run in runs_of(within)}
         marks = [mark for mark in marks if mark.line in within | behind]
@@ -195,7 +206,11 @@ def with_statements(
             alone = {"checks": [planned.model_copy(update=case)], "runners": {element: str(runner)}}
             (tried,) = run_judge(plan.model_copy(update={**alone, "marks": tuple(marks)})).checks
         except (WorkError, KitError):
-            return None
+            if program == marked(text)[0]:
+                return None
+            tried = None
+    if tried is None:  # outside of the regions anything may stand
+        return with_statements(text, plan, planned, found, run_judge, is_sandboxed=is_sandboxed, within=within)
     return tried
 
 
