@@ -52,6 +52,8 @@ def changed(lines: str, identity: str = "wrong.other") -> list[str]:
         ("  Element sums[warps];", "Element sums[warps + 1];"),
         ("  if (t / warp_size == 0) f();", "if (t % warp_size == 0) f();"),
         ("  if (t == 0) f();", "if (t != 0) f();"),
+        ("  publish(board, sum, false);", "publish(board, sum, true);"),
+        ("  d_y[t] = buf[in ^ 1][t];", "d_y[t] = buf[in][t];"),
     ],
 )
 def test_what_is_one_small_change_away_is_tried(line: str, meant: str) -> None:

@@ -378,6 +378,8 @@ AROUND = [
      5, "if (t >= s) s_x[t] = v + s_x[t];", "wrong.other"),
     (["__global__ void k() {", "  const Element v = shuffle_up(sum, 1);", "  if (lane < w) s_w[lane] = v;", "}"],
      3, "if (lane < w) s_w[lane] = (threadIdx.x % 32 > 0 ? v : identity());", "wrong.other"),
+    (["void launch(int n) {", "  launch<Kind::exclusive>(d_x, d_y, n);", "}"],
+     2, "launch<Kind::inclusive>(d_x, d_y, n);", "wrong.block_sums"),
     (["void f(int n) {", "  k<<<n / size, size>>>(d_y);", "}"],
      2, "k<<<(n + size - 1) / size, size>>>(d_y);", "launch.refused"),
     (["void f(int n) {", "  cudaMalloc(&d_sums, n * sizeof(int));", "}"],
@@ -619,6 +621,18 @@ def test_a_line_outside_of_the_regions_that_is_not_given_is_the_learners() -> No
     assert changes == {2}
     given = frozenset(line.strip() for line in text.split("\n"))
     assert not slips(text, Mistake("wrong.other"), MANY, given=given)
+
+
+def test_a_barrier_comes_out_of_its_branch() -> None:
+    text = "__global__ void k() {\n  if (t < half) {\n    __syncthreads();\n    f();\n  }\n  g();\n}"
+    found = [slip for slip in slips(text, Mistake("barrier.divergent"), MANY) if "out of the branch" in slip.change]
+    assert [slip.program for slip in found] == [
+        "__global__ void k() {\n  __syncthreads();\n  if (t < half) {\n    f();\n  }\n  g();\n}",
+        "__global__ void k() {\n  if (t < half) {\n    f();\n  }\n  __syncthreads();\n  g();\n}",
+    ]
+    assert "put it before line 2" in found[0].change
+    loop = text.replace("if (t < half)", "while (busy)")
+    assert not [slip for slip in slips(loop, Mistake("barrier.divergent"), MANY) if "out of the branch" in slip.change]
 
 
 def test_a_macro_with_parentheses_stays() -> None:

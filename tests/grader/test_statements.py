@@ -203,3 +203,20 @@ def test_an_atomic_of_another_file_is_left_as_it_is() -> None:
     race = made_results.finding("race.global", cure="make line 7 one atomicAdd (tried: it is gone then)")
     result = made_results.result(made_results.check(verdict="fail", findings=(race,)), verdict="fail")
     assert statements.with_atomic_in_words(result, "a += b;") == result
+
+
+@pytest.mark.parametrize(
+    ("headline", "is_left"),
+    [
+        ("inclusive scan of floats, n = 1025, seed 7, schedule in_order, call 2", True),
+        ("inclusive scan of floats, n = 1025, seed 7, schedule random, call 2", False),
+        ("inclusive scan of floats, n = 1025, seed 7, schedule in_order", False),
+    ],
+)
+def test_a_race_that_no_first_call_has_is_of_what_a_call_has_left(headline: str, is_left: bool) -> None:
+    race = made_results.finding("race.global", cure="make it volatile (tried: the results are right then)")
+    cause = made_results.cause(headline=headline)
+    result = made_results.result(made_results.check(verdict="fail", cause=cause, findings=(race,)), verdict="fail")
+    (said,) = statements.with_what_a_call_left(result).checks[0].findings
+    assert said.cure == ("" if is_left else race.cure)
+    assert (said.advice == statements.LEFT_BEHIND) is is_left

@@ -38,7 +38,7 @@ from scanlab.judging.result import Cause, CheckResult, Finding, Judged, LabResul
 from scanlab.judging.toolchain import product
 from scanlab.judging.tried.edits import with_slip
 from scanlab.judging.tried.needless import are_results_right, needless_barrier, with_needless_steps
-from scanlab.judging.tried.statements import with_atomic_in_words, with_cure
+from scanlab.judging.tried.statements import with_atomic_in_words, with_cure, with_what_a_call_left
 from scanlab.labs.folders import Lab
 from scanlab.labs.rubric import CountCheck, Rubric, TimingCheck
 from scanlab.labs.skeleton import given_lines, solution_of
@@ -232,7 +232,7 @@ def _grade_one(
             needless.append(needless_barrier(plan, text, run_judge, given))
 
     result = judged = judge_in_parts(plan, run_judge, most, say_first, try_barriers, early)
-    result = with_atomic_in_words(result, text)
+    result = with_what_a_call_left(with_atomic_in_words(result, text))
     slip = partial(with_slip, judged=judged, given=given, is_sandboxed=options.is_sandboxed)
     if options.remarks:
         result = slip(result, plan, text, judge, is_plain=True)

@@ -37,6 +37,8 @@ MOST_FURTHER = 3
 """Of these so many are looked at: does something else fail then?"""
 REFUSED = ("cuda.error", "launch.failed")
 """Findings of a call that the device refuses."""
+CALLED_FROM = "called from "
+CALL_PLACE = re.compile(r"([^\s,]{1,400}):([0-9]{1,7})\b")
 SIZE = re.compile(r"\bn = (?P<n>[0-9]{1,10}),")
 """Where a check's headline has the size of the call that failed."""
 
@@ -303,6 +305,8 @@ def _mistake(base: Base, source: str) -> Mistake:
     parts = finding.parts if finding else ()
     names = (Path(source).name, base.call.name)
     seen = {part.line for part in parts if Path(part.file).name in names}
+    calls = " ".join(text.partition(CALLED_FROM)[2] for text in (finding.facts if finding else ()))
+    seen |= {int(line) for file, line in CALL_PLACE.findall(calls) if Path(file).name in names}
     if cause and cause.where and Path(cause.where.file).name in names:
         seen.add(cause.where.line)
     known = finding.id if finding else cause.id if cause else ""

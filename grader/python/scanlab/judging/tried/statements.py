@@ -21,6 +21,11 @@ from scanlab.scratch import scratch
 CURABLE = ("race.shared", "race.global", "fence.missing")
 CASE = re.compile(r" --n (?P<n>[0-9]{1,10}) --seed [0-9]{1,20} --schedule (?P<schedule>\w{1,20})$")
 """How the command ends that makes a failing call again."""
+LATER_CALL = re.compile(r"schedule (?:in_order|reversed|lockstep), call [0-9]{1,4}$")
+LEFT_BEHIND = (
+    "the first call is free of this, and all calls do the same: what an earlier one has left in memory that is kept, "
+    "such as a flag that is set, is there now. Clear it in each call, before the launch"
+)
 MOVED = "barrier.divergent"
 """What a barrier is that was moved: the judge has given it the learner's own lines."""
 WRONG_LINES = "what is wrong is in"
@@ -134,6 +139,19 @@ def with_atomic_in_words(result: LabResult, text: str) -> LabResult:
     return with_said(result, check, mistake, cure=cure)
 
 
+def with_what_a_call_left(result: LabResult) -> LabResult:
+    """Return a result in which a race that no first call has shows what an earlier call left as its cause.
+
+    An order of accesses that is tried as its cure would only hide that. Under the drawn schedule calls differ anyway.
+    """
+    check = next(iter(result.failed_checks), None)
+    mistake = next(iter(check.findings), None) if check else None
+    if not check or not check.cause or not mistake or mistake.id != "race.global":
+        return result
+    later = LATER_CALL.search(check.cause.headline)
+    return with_said(result, check, mistake, advice=LEFT_BEHIND, cure="") if later else result
+
+
 def with_cure(
     result: LabResult,
     plan: Plan,
@@ -154,7 +172,8 @@ def with_cure(
         return result
     found = CASE.search(check.cause.next)
     mistake = check.findings[0]
-    if not found or mistake.cure or mistake.id not in CURABLE or plan.device != "vgpu":
+    is_known = mistake.cure or mistake.advice == LEFT_BEHIND
+    if not found or is_known or mistake.id not in CURABLE or plan.device != "vgpu":
         return result
     tried = with_statements(text, plan, planned, found, run_judge, given=given, is_sandboxed=is_sandboxed)
     if tried is None:

@@ -28,6 +28,10 @@ GROWS = re.compile(r"\+=(?!=)")
 NAME = re.compile(r"(?<![\w.>])(?:[A-Za-z_]\w{0,40}(?:\.x)?)(?![\w(.<:]|->)")
 ZERO_OR_ONE = re.compile(r"(?<![=!<>*/%&|^])=\s*([01])(?=\s*[;,)])")
 ACCESS = re.compile(r"([A-Za-z_]\w{0,40})((?:\[[^\[\]]{1,60}\]){1,3})")
+OPPOSITES = (
+    ("&&", "||"), ("||", "&&"), ("==", "!="), ("!=", "=="), (" / ", " % "), (" % ", " / "), (" ^ 1", ""),
+    ("true", "false"), ("false", "true"),
+)  # fmt: skip
 STATEMENT = re.compile(
     r"^\s*(?:[\w.\[\]\->]{1,60}\s*(?:[-+*/|&]|<<|>>)?=(?!=)[^;{}]{1,120}|(?:\+\+|--)\w{1,40}|\w{1,40}(?:\+\+|--));\s*$"
 )
@@ -162,9 +166,10 @@ def _assignments(program: Program) -> Iterator[Edit]:
 def _logic(program: Program) -> Iterator[Edit]:
     """Find a condition whose parts are joined the wrong way, or that asks for the opposite."""
     for number, code in _lines(program):
-        for was, meant in (("&&", "||"), ("||", "&&"), ("==", "!="), ("!=", "=="), (" / ", " % "), (" % ", " / ")):
+        for was, meant in OPPOSITES:
             for found in re.finditer(re.escape(was), code):
-                yield Edit(number, *found.span(), meant, f"`{meant.strip()}` is meant, not `{was.strip()}`")
+                because = f"`{meant.strip()}` is meant, not `{was.strip()}`" if meant else "the other one is meant"
+                yield Edit(number, *found.span(), meant, because)
 
 
 RULES = tuple(

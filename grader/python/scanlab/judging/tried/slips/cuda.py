@@ -10,12 +10,13 @@ CALL = compiled(
     r"\b(\w{1,60})\s*(?:<[^<>;(){}]{0,60}>\s*)?(<<<[^;{}]{1,120}?>>>\s*)?\(((?:[^(){};]|\([^(){};]{0,60}\)){1,160})\)"
 )
 DEFINED = re.compile(r"\b(?:void|Element|int|float|auto)\s+(\w{1,60})\s*\(([^(){};]{1,300})\)\s*\{")
-RECURSION = re.compile(r"\b(\w{1,60})\s*<\s*(kind)\s*>\s*\((?!\s*const\b)")
+RECURSION = re.compile(r"\b(\w{1,60})\s*<\s*(kind|Kind::exclusive)\s*>\s*\((?!\s*const\b)")
 BYTES = re.compile(r"\b(\w{0,30}[bB]ytes\w{0,30})\s*=\s*([^;=]{1,80});")
 LAUNCH = re.compile(r"<<<([^;{}<>]{1,120})>>>")
 THREADS = re.compile(r"\b(?:block_size|section_size|threads\w*|blockDim|THREADS|BLOCK_SIZE|32|64|128|256|512|1024)\b")
 SIZED = compiled(r"\b(cuda(?:Memcpy|Memset|Malloc)(?:Async)?)\s*\(((?:[^(){};]|<GROUP>){1,160}+)\)")
 SIZE_OF_POINTER = re.compile(r"sizeof\s*\(\s*(?:[\w.\->]{1,40}|Element\s*\*)\s*\)")
+TYPE_SIZE = re.compile(r"sizeof\s*\(\s*(?:int|unsigned|float|Element)\s*\)")
 COPIES = ("cudaMemcpyHostToDevice", "cudaMemcpyDeviceToHost", "cudaMemcpyDeviceToDevice")
 QUOTIENT = re.compile(r"\bint\s+(\w{1,40})\s*=\s*(\w{1,40})\s*/\s*(\w{1,40}(?:\.x)?)\s*;")
 BLOCKS = re.compile(r"(<<<)\s*(\w{1,40})\s*/\s*(\w{1,40})\s*(?=,)")
@@ -113,7 +114,10 @@ def _size_of_pointer(program: Program) -> Iterator[Edit]:
         allocated = re.search(rf"{to}((?:[^();]|\([^();]*\)){{1,120}})\)", program.whole)
         if "Malloc" not in found[1] and len(given) > 2 and allocated and SIZE_OF_POINTER.fullmatch(given[2][1]):
             begin = found.start(2) + given[2][0]
-            because = "the size of a pointer is 8 bytes, whatever it points to"
+            is_of_type = TYPE_SIZE.fullmatch(given[2][1])
+            because = (
+                "less than was allocated" if is_of_type else "the size of a pointer is 8 bytes, whatever it points to"
+            )
             yield Edit(number, begin, begin + len(given[2][1]), allocated[1].strip(), because)
 
 
@@ -200,6 +204,7 @@ def _beyond(program: Program) -> Iterator[Edit]:
 
 
 RULES = (
+    Rule(_kind_of_the_sums, "wrong"),
     Rule(_kind),
     rewrite(
         r"\b((?:threadIdx|blockIdx|blockDim|gridDim)\.)[yz]\b",
@@ -213,7 +218,6 @@ RULES = (
         group=1,
         is_sure=True,
     ),
-    Rule(_kind_of_the_sums, "wrong"),
     Rule(_bytes_without_sizeof, is_sure=True),
     Rule(_swapped_arguments, is_sure=True),
     Rule(_no_blocks, "launch", is_sure=True),

@@ -26,6 +26,7 @@ LEAVES_A_TURN = compiled(r"(\s*)if\s*(<GROUP>)\s*\{?\s*(?:break|continue)\s*;\s*
 THREAD_31 = re.compile(r"(?<![\w.])(t|tid|threadIdx\.x)\s*==\s*(?:31|warp_size\s*-\s*1|warpSize\s*-\s*1)\b")
 SHUFFLE = compiled(r"\b(shuffle_up|shuffle|of_last_lane|__shfl(?:_up|_down|_xor)?_sync)\s*<GROUP>")
 SHUFFLED_UP = re.compile(r"\b(?:Element|auto|float|int)\s+(\w{1,40})\s*=\s*(?:shuffle_up|__shfl_up_sync)\s*\(")
+BARRIER = re.compile(r"\s*__syncthreads\(\s*\)\s*;\s*")
 FEW = re.compile(r"\bif\s*\(\s*(t|tid|threadIdx\.x|lane)\s*<\s*(warps|\w*[wW]arps|[248]|16)\s*\)")
 ASSIGNS = re.compile(
     r"(\s*)(?!(?:const|int|auto|Element|for|while)\b)"
@@ -202,6 +203,28 @@ def _leaves_a_turn(program: Program) -> Iterator[Edit]:
             yield program.rewritten(guarded, because)
 
 
+def _barrier_in_a_branch(program: Program) -> Iterator[Edit]:
+    """Find a barrier that only the threads of a condition come to, where it can be before or behind the branch."""
+    for number, code in program.each():
+        if not BARRIER.fullmatch(code):
+            continue
+        head = next((line for line in program.enclosing(number) if line < number), number)
+        indent = program.indent(head)
+        inside = range(number + 1, program.function(number).stop)
+        end = next((line for line in inside if program.code(line).strip() and program.indent(line) <= indent), 0)
+        if not IF.match(program.code(head).lstrip()) or program.code(end).strip() != "}":
+            continue
+        barrier = f"{' ' * indent}{code.strip()}"
+        because = "only the threads that the condition is true for come to this barrier, and the others run ahead"
+        for place, text in (
+            (head, f"{barrier}\n{program.lines[head - 1]}"),
+            (end, f"{program.lines[end - 1]}\n{barrier}"),
+        ):
+            where = f"before line {head}" if place == head else f"behind line {end}"
+            cure = f"take the __syncthreads() of line {number} out of the branch: put it {where}"
+            yield program.rewritten({number: "", place: text}, because, cure)
+
+
 def _shuffle_in_a_branch(program: Program) -> Iterator[Edit]:
     """Find a shuffle that only the lanes of a condition reach, where it can be in front of that."""
     for number, code in program.each():
@@ -266,6 +289,7 @@ def _part_of_a_warp(program: Program) -> Iterator[Edit]:
 PLAIN = (
     Rule(_shuffle_in_a_branch, "deadlock|warp|wrong|endless", is_sure=True),
     Rule(_part_of_a_warp, r"deadlock|warp", is_sure=True),
+    Rule(_barrier_in_a_branch, "barrier|deadlock", is_sure=True),
     Rule(_one_calls_for_all, "wrong|race|barrier|deadlock|uninitialised|bounds", is_sure=True),
     Rule(_leaves_a_turn, "race|barrier|deadlock|wrong", is_sure=True),
     Rule(_leaves, "wrong|barrier|deadlock|uninitialised|warp"),
