@@ -206,15 +206,17 @@ def test_an_atomic_of_another_file_is_left_as_it_is() -> None:
 
 
 @pytest.mark.parametrize(
-    ("headline", "is_left"),
+    ("headline", "variable", "is_left"),
     [
-        ("inclusive scan of floats, n = 1025, seed 7, schedule in_order, call 2", True),
-        ("inclusive scan of floats, n = 1025, seed 7, schedule random, call 2", False),
-        ("inclusive scan of floats, n = 1025, seed 7, schedule in_order", False),
+        ("inclusive scan of floats, n = 1025, seed 7, schedule in_order, call 2", "cudaMalloc #2 (8 bytes)", True),
+        ("inclusive scan of floats, n = 1025, seed 7, schedule in_order, call 2", "d_y, the output (8 bytes)", False),
+        ("inclusive scan of floats, n = 1025, seed 7, schedule random, call 2", "cudaMalloc #2 (8 bytes)", False),
+        ("inclusive scan of floats, n = 1025, seed 7, schedule in_order", "cudaMalloc #2 (8 bytes)", False),
     ],
 )
-def test_a_race_that_no_first_call_has_is_of_what_a_call_has_left(headline: str, is_left: bool) -> None:
-    race = made_results.finding("race.global", cure="make it volatile (tried: the results are right then)")
+def test_a_race_that_no_first_call_has_is_of_what_a_call_has_left(headline: str, variable: str, is_left: bool) -> None:
+    cure = "make it volatile (tried: the results are right then)"
+    race = made_results.finding("race.global", cure=cure, variable=variable)
     cause = made_results.cause(headline=headline)
     result = made_results.result(made_results.check(verdict="fail", cause=cause, findings=(race,)), verdict="fail")
     (said,) = statements.with_what_a_call_left(result).checks[0].findings

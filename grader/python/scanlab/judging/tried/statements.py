@@ -142,13 +142,14 @@ def with_atomic_in_words(result: LabResult, text: str) -> LabResult:
 def with_what_a_call_left(result: LabResult) -> LabResult:
     """Return a result in which a race that no first call has shows what an earlier call left as its cause.
 
-    An order of accesses that is tried as its cure would only hide that. Under the drawn schedule calls differ anyway.
+    It is on memory of the program's own: outputs may meet other data in each call. An order of accesses that is tried
+    as its cure would only hide that. Under the drawn schedule calls differ anyway.
     """
     check = next(iter(result.failed_checks), None)
     mistake = next(iter(check.findings), None) if check else None
     if not check or not check.cause or not mistake or mistake.id != "race.global":
         return result
-    later = LATER_CALL.search(check.cause.headline)
+    later = LATER_CALL.search(check.cause.headline) if "cudaMalloc" in mistake.variable else None
     return with_said(result, check, mistake, advice=LEFT_BEHIND, cure="") if later else result
 
 
