@@ -159,6 +159,12 @@ def test_a_report_has_place_line_cause_and_then_nvccs_text(tmp_path: Path, monke
         ("sum == s_xy[t];", "expression has no effect", "`==` compares: write `sum = s_xy[t];` to assign"),
         ("t;", "expression has no effect", ""),
         ("}", 'missing return statement at end of non-void function "f<T>"', "`f` ends without a `return`"),
+        (
+            "unsigned left = t - stride; if (left >= 0) f();",
+            "pointless comparison of unsigned integer with zero",
+            "always true, for `left` is unsigned and never below 0: compare before the subtraction",
+        ),
+        ("if (i >= 0 && i < n) f();", "pointless comparison of unsigned integer with zero", ""),
         ("d_y[0] = sum;", 'variable "sum" is used before its value is set', "`sum` has no value here"),
     ],
 )

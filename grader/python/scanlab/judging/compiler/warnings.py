@@ -59,8 +59,10 @@ def _wrong(message: Message, source: Source) -> str | None:
     if found := re.match(r'missing return statement at end of non-void function "([^"]{1,200})"', message.text):
         name = re.sub(r"[(<].*", "", found[1])
         return f"`{name}` ends without a `return`, and what it gives to its caller is undefined: return its value"
-    if message.text.startswith("pointless comparison of unsigned integer with zero") and re.search(r">= ?0\b", code):
-        return "this is always true, for what is unsigned is never below 0: compare before something is taken from it"
+    if message.text.startswith("pointless comparison of unsigned integer with zero"):
+        compared = re.search(r"\b(\w{1,40}) ?>= ?0\b", code)
+        if compared and any(re.search(rf"\b{compared[1]} ?-?= ?[^;]{{0,80}}-", code_of(one)) for one in source.lines):
+            return f"always true, for `{compared[1]}` is unsigned and never below 0: compare before the subtraction"
     if message.text.startswith("shift count is too large"):
         return "more bits are shifted than the type has: convert the left side to a wider type first"
     if found := re.match(r'variable "([^"]{1,200})" is used before its value is set', message.text):
