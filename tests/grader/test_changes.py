@@ -2,6 +2,7 @@
 
 import pytest
 
+from scanlab.judging.learners_file import LearnersFile
 from scanlab.judging.tried.slips import slips
 from scanlab.judging.tried.slips.program import Mistake
 
@@ -21,7 +22,7 @@ def changed(lines: str, identity: str = "wrong.other") -> list[str]:
     """Return the lines that are tried in the place of some of a kernel's, the likeliest first."""
     text = KERNEL.format(lines)
     before = text.split("\n")
-    found = [slip.program.split("\n") for slip in slips(text, Mistake(identity), MANY)]
+    found = [slip.program.split("\n") for slip in slips(LearnersFile(text), Mistake(identity), MANY)]
     return [
         new.strip()
         for one in found
@@ -78,12 +79,14 @@ def test_an_index_of_the_same_array_comes_before_other_names() -> None:
 
 def test_nothing_of_the_host_is_changed_this_way() -> None:
     text = "void launch(int n) {\n  // >>> your code\n  rest += 1;\n  // <<< your code\n}"
-    assert not any("rest = 1;" in slip.program for slip in slips(text, Mistake("wrong.other"), MANY))
+    assert not any("rest = 1;" in slip.program for slip in slips(LearnersFile(text), Mistake("wrong.other"), MANY))
 
 
 def test_an_edit_is_made_in_another_program_with_the_same_lines() -> None:
     text = KERNEL.format("  carry += total;")
-    slip = next(slip for slip in slips(text, Mistake("wrong.other"), MANY) if "carry = total;" in slip.program)
+    slip = next(
+        slip for slip in slips(LearnersFile(text), Mistake("wrong.other"), MANY) if "carry = total;" in slip.program
+    )
     other = text.replace("int out = 1;", "int out = 2;")
     assert slip.of(other) == other.replace("+=", "=")
     assert slip.of(text) == slip.program

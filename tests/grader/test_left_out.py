@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from scanlab.judging.learners_file import LearnersFile
 from scanlab.judging.left_out import left_out
 
 TEXT = """#include "scanlab.cuh"
@@ -52,18 +53,18 @@ def program(lines: list[int], *more: str) -> bytes:
     ],
 )
 def test_stores_to_shared_memory_or_through_pointers_are_found(lines: list[int], expected: list[int]) -> None:
-    assert left_out([program(lines)], TEXT, Path("scan.cu")) == expected
+    assert left_out([program(lines)], LearnersFile(TEXT), Path("scan.cu")) == expected
 
 
 def test_a_line_is_there_if_any_program_has_it() -> None:
-    assert left_out([program(KERNEL), program([13])], TEXT, Path("scan.cu")) == []
+    assert left_out([program(KERNEL), program([13])], LearnersFile(TEXT), Path("scan.cu")) == []
 
 
 def test_a_line_is_there_if_something_was_inlined_into_it() -> None:
     inlined = "\t.loc\t1 8 3, function_name $L__info_string0, inlined_at 2 13 5\n"
-    assert left_out([program(KERNEL, inlined)], TEXT, Path("scan.cu")) == []
+    assert left_out([program(KERNEL, inlined)], LearnersFile(TEXT), Path("scan.cu")) == []
 
 
 def test_lines_of_other_files_do_not_count() -> None:
     other = "\t.loc\t1 13 3\n"
-    assert left_out([program(KERNEL, other)], TEXT, Path("scan.cu")) == [13]
+    assert left_out([program(KERNEL, other)], LearnersFile(TEXT), Path("scan.cu")) == [13]

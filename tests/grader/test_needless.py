@@ -3,8 +3,10 @@
 import pytest
 
 from made_results import check
+from scanlab.judging.learners_file import LearnersFile
 from scanlab.judging.plan import Options, Plan, PlannedCorrectness, make_plan
 from scanlab.judging.result import Finding, LabResult, Part
+from scanlab.judging.tried.graded import Graded
 from scanlab.judging.tried.needless import NEEDLESS, barriers, last_steps, needless_barrier
 from scanlab.labs.folders import find_lab
 
@@ -20,7 +22,7 @@ for (int stride = 1; stride <= n; stride *= 2) add();
 
 
 def test_a_loop_over_strides_that_reaches_its_limit() -> None:
-    ((line, changed),) = last_steps(PROGRAM)
+    ((line, changed),) = last_steps(LearnersFile(PROGRAM))
     assert line == 2
     before, after = PROGRAM.split("\n"), changed.split("\n")
     assert [old for old, new in zip(before, after, strict=True) if old != new] == [before[1]]
@@ -28,9 +30,9 @@ def test_a_loop_over_strides_that_reaches_its_limit() -> None:
 
 
 def test_shifts_count_as_strides_and_other_comparisons_stay() -> None:
-    assert [line for line, _ in last_steps("for (int s = 1; s <= 512; s <<= 1) {\n")] == [1]
-    assert last_steps("for (int s = 1; s < 512; s <<= 1) {\n") == []
-    assert last_steps("for (int s = 1; s <= 512; s += 2) {\n") == []
+    assert [line for line, _ in last_steps(LearnersFile("for (int s = 1; s <= 512; s <<= 1) {\n"))] == [1]
+    assert last_steps(LearnersFile("for (int s = 1; s < 512; s <<= 1) {\n")) == []
+    assert last_steps(LearnersFile("for (int s = 1; s <= 512; s += 2) {\n")) == []
 
 
 THREE_BARRIERS = """\
@@ -46,8 +48,8 @@ __syncthreads();
 
 
 def test_barriers_are_the_learners_own() -> None:
-    assert barriers(THREE_BARRIERS) == (3, 4, 6)
-    assert len(barriers("// >>> your code\n" + "__syncthreads();\n" * 20)) == 8
+    assert barriers(LearnersFile(THREE_BARRIERS)) == (3, 4, 6)
+    assert len(barriers(LearnersFile("// >>> your code\n" + "__syncthreads();\n" * 20))) == 8
 
 
 class Trials:
@@ -92,6 +94,6 @@ def test_a_barrier_is_needless_where_each_function_can_do_without_it(
 ) -> None:
     trials = Trials(inclusive=inclusive, exclusive=exclusive)
     plan = make_plan(find_lab("02"), "scan.cu", "again", {}, Options())
-    found = needless_barrier(plan, THREE_BARRIERS, trials)
+    found = needless_barrier(Graded(plan, LearnersFile(THREE_BARRIERS), trials))
     assert (found.parts[0].line if found else None) == line
     assert trials.tried == tried

@@ -3,7 +3,9 @@
 import pytest
 
 import made_results
-from scanlab.judging.places import FIRST_WRONG, REFUSED, SINCE_FAULT, Program, _with_given_code, with_places
+from scanlab.judging.code_places import CodePlaces
+from scanlab.judging.learners_file import LearnersFile
+from scanlab.judging.places import FIRST_WRONG, PRINTED_CALL, SINCE_FAULT, _with_given_code, with_places
 from scanlab.judging.result import Where
 from scanlab.labs.folders import find_lab
 from scanlab.labs.rubric import CountCheck
@@ -11,9 +13,9 @@ from scanlab.labs.skeleton import CLOSE, OPEN
 from scanlab.paths import ROOT
 
 
-def program(lab: str) -> Program:
+def program(lab: str) -> CodePlaces:
     """Return a solution."""
-    return Program((ROOT / f"solutions/{lab}/scan.cu").read_text(encoding="utf-8"), "scan.cu")
+    return CodePlaces(LearnersFile((ROOT / f"solutions/{lab}/scan.cu").read_text(encoding="utf-8")), "scan.cu")
 
 
 def code(lab: str, numbers: list[int]) -> list[str]:
@@ -28,7 +30,7 @@ def test_loops_are_those_that_add_elements() -> None:
         "for (int stride = 1; stride < section_size; stride *= 2) {",
         "for (int stride = section_size / 4; stride > 0; stride /= 2) {",
     ]
-    assert Program("int n;", "scan.cu").loops() == []
+    assert CodePlaces(LearnersFile("int n;"), "scan.cu").loops() == []
 
 
 def test_writes_and_launches_are_found() -> None:
@@ -54,7 +56,7 @@ def test_where_threads_leave_before_a_barrier_and_what_is_never_launched() -> No
         "__global__ void other() { return; }",
         "void g() { k<4><<<1, 4>>>(d_x); }",
     ]
-    one = Program("\n".join(lines), "scan.cu")
+    one = CodePlaces(LearnersFile("\n".join(lines)), "scan.cu")
     assert one.leaves([5]) == [2, 4]
     assert one.leaves([9]) == []
     assert one.never_launched() == [(10, "other")]
@@ -62,12 +64,12 @@ def test_where_threads_leave_before_a_barrier_and_what_is_never_launched() -> No
 
 def test_host_code_that_uses_a_device_pointer_is_found() -> None:
     lines = ["__global__ void k(int* d_x) { d_x[0] = 1; }", "void f(int* d_x) {", "  d_x[1] = 2;", "}"]
-    assert Program("\n".join(lines), "scan.cu").host_uses("d_x") == [3]
+    assert CodePlaces(LearnersFile("\n".join(lines)), "scan.cu").host_uses("d_x") == [3]
 
 
 def test_an_array_that_is_not_shared_is_found() -> None:
     lines = ["__global__ void k() {", "  __shared__ Element s_a[4];", "  Element s_b[4];", "}"]
-    assert Program("\n".join(lines), "scan.cu").local_arrays() == [(3, "s_b")]
+    assert CodePlaces(LearnersFile("\n".join(lines)), "scan.cu").local_arrays() == [(3, "s_b")]
 
 
 def test_what_is_allocated_and_never_freed_is_named() -> None:
@@ -92,7 +94,7 @@ def test_what_is_allocated_and_never_freed_is_named() -> None:
     def facts(text: str) -> tuple[str, ...]:
         leak = made_results.finding("leak", weight="advice")
         known = made_results.result(made_results.check(), findings=(leak,))
-        return with_places(known, text, "scan.cu").findings[0].facts
+        return with_places(known, LearnersFile(text), "scan.cu").findings[0].facts
 
     whole = "\n".join(lines)
     assert facts(whole) == ("chain.d_b of scan.cu:5 is never freed", "d_a of scan.cu:10 is never freed")
@@ -111,7 +113,7 @@ def test_errors_that_only_repeat_a_fault_are_called_so() -> None:
         cause = made_results.cause(details=("a fact", "the program printed:", *lines, "another"), id="bounds.global")
         fault = made_results.finding("bounds.global", headline=f"{word}: write outside every allocation")
         known = made_results.result(made_results.check(verdict="fail", cause=cause, findings=(fault,)))
-        found = with_places(known, "", "scan.cu").checks[0].cause
+        found = with_places(known, LearnersFile(""), "scan.cu").checks[0].cause
         assert found is not None
         return found.details
 
@@ -142,7 +144,7 @@ def test_arrays_that_are_each_threads_and_launches_are_named_where_they_may_be_t
         check = made_results.check(
             verdict="fail", cause=made_results.cause(rationale="", id=finding_id), findings=(finding,)
         )
-        cause = with_places(made_results.result(check), OWN_ARRAY, "scan.cu").checks[0].cause
+        cause = with_places(made_results.result(check), LearnersFile(OWN_ARRAY), "scan.cu").checks[0].cause
         assert cause
         return "\n".join((cause.rationale, *cause.details))
 
@@ -160,7 +162,7 @@ def test_a_function_of_the_host_that_calls_itself_is_found() -> None:
     assert code("06_hierarchical", one.recursions()) == ["launch_scan<Kind::inclusive>(d_sums, d_sums, sections);"]
     assert program("01_sequential").recursions() == []
     on_the_device = "__device__ int f(int n) {\n  return n ? f(n - 1) : 0;\n}\nvoid g() {\n  // g();\n}\n"
-    assert Program(on_the_device, "scan.cu").recursions() == []
+    assert CodePlaces(LearnersFile(on_the_device), "scan.cu").recursions() == []
 
 
 @pytest.mark.parametrize(
@@ -192,7 +194,7 @@ def test_given_code_is_called_so() -> None:
         said = made_results.cause().model_copy(
             update={"where": where, "details": (f"scan.cu:{line} {FIRST_WRONG}: x",)}
         )
-        return _with_given_code(said, Program(text, "labs/02/scan.cu")).details[0]
+        return _with_given_code(said, CodePlaces(LearnersFile(text), "labs/02/scan.cu")).details[0]
 
     assert shown(2) == f"scan.cu:2 {FIRST_WRONG}: x"
     assert shown(4) == f"scan.cu:4 {FIRST_WRONG} (given code: what it adds comes from yours, line 2): x"
@@ -220,11 +222,11 @@ void launch() {
 
 
 def test_members_that_nothing_sets_are_found() -> None:
-    assert list(Program(CHAIN, "scan.cu").without_memory()) == [("d_taken", 2)]
+    assert list(CodePlaces(LearnersFile(CHAIN), "scan.cu").without_memory()) == [("d_taken", 2)]
     listed = CHAIN.replace("Chain chain;", "Chain chain{d_a, d_b};")
-    assert list(Program(listed, "scan.cu").without_memory()) == []
+    assert list(CodePlaces(LearnersFile(listed), "scan.cu").without_memory()) == []
     passed = CHAIN.replace("Chain chain;", "k<<<1, 32>>>({d_a, d_b});")
-    assert list(Program(passed, "scan.cu").without_memory()) == []
+    assert list(CodePlaces(LearnersFile(passed), "scan.cu").without_memory()) == []
 
 
 def test_where_the_names_in_an_index_are_set_is_found() -> None:
@@ -241,18 +243,16 @@ def test_where_the_names_in_an_index_are_set_is_found() -> None:
         "  }",
         "}",
     ]
-    program = Program("\n".join(lines), "scan.cu")
+    program = CodePlaces(LearnersFile("\n".join(lines)), "scan.cu")
     sets = ["to is set in scan.cu:3, scan.cu:8", "from is set in scan.cu:3, scan.cu:9", "last is set in scan.cu:4"]
     assert list(program.sets_of_indices([6, 6])) == sets
     assert list(program.sets_of_indices([7])) == sets[:1]
     scopes = ["__global__ void k() {", "  int p = 1;", "  s[p] = 1;", "  int p = 2;", "  s[p] = 1;", "  p += 1;", "}"]
-    other = Program("\n".join(scopes), "scan.cu")
+    other = CodePlaces(LearnersFile("\n".join(scopes)), "scan.cu")
     assert list(other.sets_of_indices([3])) == ["p is set in scan.cu:2"]
     assert list(other.sets_of_indices([5])) == ["p is set in scan.cu:4, scan.cu:6"]
-    marked = Program(
-        "\n".join([*lines[:4], "// >>> your code", *lines[4:9], "// <<< your code", *lines[9:]]), "scan.cu"
-    )
-    assert list(marked.sets_of_indices([7])) == []  # in part by given lines
+    marked = "\n".join([*lines[:4], "// >>> your code", *lines[4:9], "// <<< your code", *lines[9:]])
+    assert list(CodePlaces(LearnersFile(marked), "scan.cu").sets_of_indices([7])) == []  # in part by given lines
 
 
 def test_where_a_size_is_set_is_found() -> None:
@@ -263,15 +263,17 @@ def test_where_a_size_is_set_is_found() -> None:
         "  cudaMalloc(&d_b, n * 4);",
         "}",
     ]
-    assert list(Program("\n".join(lines), "scan.cu").sets_of_sizes([3, 4])) == ["bytes is set in scan.cu:2"]
+    assert list(CodePlaces(LearnersFile("\n".join(lines)), "scan.cu").sets_of_sizes([3, 4])) == [
+        "bytes is set in scan.cu:2"
+    ]
 
 
 def test_what_a_loop_waits_for_is_looked_for_where_it_is_written() -> None:
-    assert list(Program(CHAIN, "scan.cu").waits([7])) == [
+    assert list(CodePlaces(LearnersFile(CHAIN), "scan.cu").waits([7])) == [
         "d_flags is written in scan.cu:9",
         "some threads may leave before that, in scan.cu:6",
     ]
-    assert list(Program(CHAIN, "scan.cu").waits([6])) == []
+    assert list(CodePlaces(LearnersFile(CHAIN), "scan.cu").waits([6])) == []
 
 
 def test_what_a_launch_and_an_allocation_depend_on_is_found() -> None:
@@ -282,18 +284,18 @@ def test_what_a_launch_and_an_allocation_depend_on_is_found() -> None:
         "  k<<<blocks, 32>>>(d_a);",
         "}",
     ]
-    one = Program("\n".join(lines), "scan.cu")
+    one = CodePlaces(LearnersFile("\n".join(lines)), "scan.cu")
     assert list(one.sets([4])) == ["blocks is set in scan.cu:2"]
     assert one.allocations() == [3]
 
 
 def test_a_call_that_the_program_reports_is_the_place() -> None:
     printed = "  scan.cu:95: cudaFree(&d_sums): invalid argument (cudaErrorInvalidValue)"
-    found = REFUSED.fullmatch(printed)
+    found = PRINTED_CALL.fullmatch(printed)
     assert found
     assert (found["line"], found["call"]) == ("95", "cudaFree(&d_sums)")
     for other in ("  95: cudaFree(d): no (cudaErrorX)", "  scan.cu:95: free(d): no (cudaErrorX)", printed + " more"):
-        assert not REFUSED.fullmatch(other)
+        assert not PRINTED_CALL.fullmatch(other)
 
 
 def test_where_a_call_stands_in_a_branch_is_found() -> None:
@@ -308,7 +310,7 @@ def test_where_a_call_stands_in_a_branch_is_found() -> None:
         "  v = scan_row(v);",
         "}",
     ]
-    known = Program("\n".join(lines), "scan.cu")
+    known = CodePlaces(LearnersFile("\n".join(lines)), "scan.cu")
     assert list(known.branches([4, 7, 8])) == [
         "only threads with the condition of line 2 reach the call of line 4",
         "only threads with the condition in the same line reach the call of line 7",
@@ -318,16 +320,18 @@ def test_where_a_call_stands_in_a_branch_is_found() -> None:
 def test_the_lines_of_a_kernel_that_use_the_number_of_its_block_are_found() -> None:
     lines = ["__global__ void other() {", "  int s = blockIdx.x;", "}", "", "template <Kind kind>"]
     lines += ["__global__ void k(int n) {", "  int s = blockIdx.x;", "  f(s);", "}"]
-    assert Program("\n".join(lines), "scan.cu").block_numbers("k") == [7]
+    assert CodePlaces(LearnersFile("\n".join(lines)), "scan.cu").block_numbers("k") == [7]
 
 
 def test_what_an_array_of_the_device_is_called_and_what_sets_it_is_found() -> None:
     lines = ["__global__ void k(int* d_b) {", "  d_b[0] = 1;", "}", "void f() {", "  cudaMalloc(&chain.d_a, 8);"]
     lines += ["  cudaMalloc(&d_b, 8);", "  cudaMemset(chain.d_a, 0, 8);", "}"]
-    known = Program("\n".join(lines), "scan.cu")
+    known = CodePlaces(LearnersFile("\n".join(lines)), "scan.cu")
     assert list(known.memory(1)) == ["that is chain.d_a: allocated in scan.cu:5, set in scan.cu:7"]
     (second,) = known.memory(2)
     said = "that is d_b: allocated in scan.cu:6, no cudaMemset sets it, written in scan.cu:2 only"
     assert second == f"{said}: which threads come there, and when?"
     assert not list(known.memory(3))
-    assert not list(Program("\n".join([*lines, "void g() {", "  cudaMalloc(&d_c, 8);", "}"]), "scan.cu").memory(1))
+    assert not list(
+        CodePlaces(LearnersFile("\n".join([*lines, "void g() {", "  cudaMalloc(&d_c, 8);", "}"])), "scan.cu").memory(1)
+    )

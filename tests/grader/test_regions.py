@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from scanlab.judging.compiler.messages import own_lines, runs_of
+from scanlab.judging.learners_file import LearnersFile, runs_of
 from scanlab.judging.tried import versions
 from scanlab.judging.tried.regions import mixed, parts_of
 from scanlab.labs.skeleton import regions
@@ -64,7 +64,7 @@ def test_what_is_replaced_keeps_the_numbers_of_all_lines() -> None:
 def test_each_solution_can_take_the_place_of_its_own_regions(lab: str) -> None:
     text = (SOLUTIONS / lab / "scan.cu").read_text(encoding="utf-8")
     theirs = regions(text)
-    assert len(runs_of(own_lines(text.split("\n")))) == len(theirs)
+    assert len(runs_of(LearnersFile(text).in_regions)) == len(theirs)
     assert not any('"' in region or "#" in region for region in theirs)
     everything = {place for part in parts_of(text) for place in part.regions}
     assert everything == set(range(len(theirs)))

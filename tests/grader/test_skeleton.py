@@ -88,3 +88,18 @@ def test_without_a_history_the_solutions_regions_are_emptied(lab: Lab, tmp_path:
     assert "TODO" in lab.source.read_text()
     assert skeleton.outside(lab.source.read_text()) == skeleton.outside(SOLUTION)
     assert "no git history" in origin
+
+
+def test_given_lines_are_the_solutions_or_those_of_a_packed_skeleton(
+    lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = {"// what it does", '#include "scanlab.cuh"', "void f() {", "// >>> your code", "// <<< your code", "}"}
+    monkeypatch.setattr(skeleton, "SKELETONS", tmp_path / "packed")
+    for folder in ("solutions/02_x", "packed"):
+        (tmp_path / folder).mkdir(exist_ok=True)
+    monkeypatch.setattr(Lab, "solution", tmp_path / "solutions/02_x/scan.cu")
+    assert skeleton.given_lines(lab) == given
+    (tmp_path / "solutions/02_x/scan.cu").unlink()
+    assert skeleton.given_lines(lab) == frozenset()
+    (tmp_path / "packed/02_x.cu").write_text(SKELETON)
+    assert skeleton.given_lines(lab) == given

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scanlab.judging.learners_file import LearnersFile
 from scanlab.judging.tried.slips import PLAIN, slips
 from scanlab.judging.tried.slips.program import Mistake, Program
 from scanlab.labs.folders import LABS, find_lab
@@ -102,7 +103,7 @@ def changed(text: str, mistake: Mistake) -> list[str]:
     """Return how each edit writes the line that it is about."""
     before = text.split("\n")
     found = []
-    for slip in slips(text, mistake, MANY):
+    for slip in slips(LearnersFile(text), mistake, MANY):
         after = slip.program.split("\n")
         found += [line.strip() for line in after if line not in before]
     return found
@@ -118,7 +119,7 @@ def test_a_slip_is_found(line: str, meant: str, mistake: str) -> None:
 def test_a_variable_that_hides_another() -> None:
     text = "void f() {\n  Element sum = x;\n  if (a) {\n    Element sum = y;\n  }\n"
     text += "  int* d;\n  {\n    int* d;\n    g(d);\n  }\n}"
-    found = slips(text, Mistake("wrong.other"), MANY)
+    found = slips(LearnersFile(text), Mistake("wrong.other"), MANY)
     assert [(slip.line, slip.change) for slip in found if "hides" in slip.because] == [
         (4, "write line 4 as `sum = y;`"),
         (8, "leave out line 8"),
@@ -127,13 +128,13 @@ def test_a_variable_that_hides_another() -> None:
 
 def test_a_swap_that_forgets_what_it_has_kept() -> None:
     text = "void f() {\n  int tmp = a;\n  a = b;\n  b = a;\n}"
-    (found,) = [one for one in slips(text, Mistake("wrong.other"), MANY) if "is lost" in one.because]
+    (found,) = [one for one in slips(LearnersFile(text), Mistake("wrong.other"), MANY) if "is lost" in one.because]
     assert (found.line, found.change) == (4, "write line 4 as `b = tmp;`")
 
 
 def test_a_semicolon_and_braces() -> None:
     text = "void f() {\n  if (a);\n  {\n    b();\n  }\n  if (c)\n    d();\n    e();\n  while (g()) ;\n}"
-    found = slips(text, Mistake("wrong.other"), MANY)
+    found = slips(LearnersFile(text), Mistake("wrong.other"), MANY)
     assert {slip.program for slip in found} >= {
         text.replace("if (a);", "if (a)"),
         text.replace("if (c)\n    d();\n    e();", "if (c) {\n    d();\n    e();\n  }"),
@@ -152,7 +153,9 @@ def test_a_return_in_a_loop_only() -> None:
     text = (
         "__global__ void k() {\n  if (i >= n) return;\n  for (int j = 0; j < 8; ++j) {\n    if (j > n) return;\n  }\n}"
     )
-    lines = {slip.line for slip in slips(text, Mistake("barrier.divergent"), MANY) if "return" in slip.because}
+    lines = {
+        slip.line for slip in slips(LearnersFile(text), Mistake("barrier.divergent"), MANY) if "return" in slip.because
+    }
     assert lines == {4}
 
 
@@ -160,17 +163,17 @@ def test_arguments_that_are_called_as_other_parameters() -> None:
     text = "__global__ void k(const int* d_x, int* d_y, int n) {\n}\nvoid f() {\n  k<<<1, 1>>>(d_y, d_x, n);\n}"
     assert "k<<<1, 1>>>(d_x, d_y, n);" in changed(text, Mistake("input.changed"))
     right = text.replace("(d_y, d_x, n)", "(d_x, d_y, n)")
-    assert slips(right, Mistake("input.changed"), MANY) == []
+    assert slips(LearnersFile(right), Mistake("input.changed"), MANY) == []
     other = text.replace("(d_y, d_x, n)", "(d_y, d_y, n)")  # as in an addition in place
-    assert slips(other, Mistake("input.changed"), MANY) == []
+    assert slips(LearnersFile(other), Mistake("input.changed"), MANY) == []
 
 
 def test_arguments_that_are_swapped_are_worth_a_word_where_another_mistake_is_left() -> None:
     text = "void k(int* d_x, int* d_y, int* d_z, int n) {\n}\nvoid f() {\n  k(c.d_y, d_z, d_x, m);\n}"
-    found = slips(text, Mistake("wrong.other"), MANY, is_plain=True)
+    found = slips(LearnersFile(text), Mistake("wrong.other"), MANY, is_plain=True)
     assert [(slip.change, slip.is_sure) for slip in found] == [("write line 4 as `k(d_x, c.d_y, d_z, m);`", True)]
     for other in (text.replace("d_x, m", "d_z, m"), text.replace("c.d_y, d_z, d_x", "d_x, d_y, d_z")):
-        assert slips(other, Mistake("wrong.other"), MANY, is_plain=True) == []
+        assert slips(LearnersFile(other), Mistake("wrong.other"), MANY, is_plain=True) == []
 
 
 DYNAMIC = """\
@@ -187,7 +190,11 @@ void f() {
 
 
 def test_a_dynamic_array_that_no_launch_gives_a_size() -> None:
-    found = [slip for slip in slips(DYNAMIC, Mistake("bounds.shared", "s_a"), MANY) if "s_a has" in slip.because]
+    found = [
+        slip
+        for slip in slips(LearnersFile(DYNAMIC), Mistake("bounds.shared", "s_a"), MANY)
+        if "s_a has" in slip.because
+    ]
     sizes = ("block_size", "section_size", "(section_size + block_size)", "2 * section_size", "3 * section_size")
     assert [slip.change for slip in found] == [
         f"write line 7 as `k<<<sections, block_size, {size} * sizeof(Element)>>>(d_x, n);` and "
@@ -200,19 +207,21 @@ def test_a_dynamic_array_that_no_launch_gives_a_size() -> None:
 def test_a_dynamic_array_that_is_too_small() -> None:
     text = DYNAMIC.replace("block_size", "section_size").replace("Element s_a", "unsigned char s_a")
     text = text.replace("section_size>>>", "section_size, section_size * sizeof(Element)>>>")
-    found = [slip for slip in slips(text, Mistake("bounds.shared", "s_a"), MANY) if "too few" in slip.because]
+    found = [
+        slip for slip in slips(LearnersFile(text), Mistake("bounds.shared", "s_a"), MANY) if "too few" in slip.because
+    ]
     assert [slip.program for slip in found] == [
         text.replace("section_size * sizeof", f"{times} * section_size * sizeof") for times in (2, 3)
     ]
     for other, mistake in ((text.replace("extern ", ""), "bounds.shared"), (text, "race.shared")):
-        assert not any("too few" in slip.because for slip in slips(other, Mistake(mistake, "s_a"), MANY))
+        assert not any("too few" in slip.because for slip in slips(LearnersFile(other), Mistake(mistake, "s_a"), MANY))
 
 
 def test_a_pointer_that_no_allocation_sets() -> None:
     text = "void f(int n) {\n  int* d_a;\n  k<<<blocks, 32>>>(d_x, d_a, n);\n}"
     for declared in ("int* d_a;", "int* d_a = nullptr;", "int* d_a{};", "int *d_a = NULL;"):
         program = text.replace("int* d_a;", declared)
-        found = slips(program, Mistake("bounds.global"), MANY, is_plain=True)
+        found = slips(LearnersFile(program), Mistake("bounds.global"), MANY, is_plain=True)
         calls = [f"SCANLAB_CUDA_CHECK(cudaMalloc(&d_a, {size} * sizeof(int)));" for size in ("blocks", "n")]
         assert [slip.change for slip in found] == [f"put `{call}` behind line 2" for call in calls]
         assert [slip.program for slip in found] == [
@@ -225,13 +234,13 @@ def test_a_pointer_that_no_allocation_sets() -> None:
         text.replace("d_x, d_a", "d_x, d_b"),
         text.replace("void f", "__device__ void f"),
     ):
-        assert slips(other, Mistake("bounds.global"), MANY, is_plain=True) == []
-    assert slips(text, Mistake("wrong.other"), MANY, is_plain=True) == []
+        assert slips(LearnersFile(other), Mistake("bounds.global"), MANY, is_plain=True) == []
+    assert slips(LearnersFile(text), Mistake("wrong.other"), MANY, is_plain=True) == []
 
 
 def test_a_pointer_to_memory_of_the_host() -> None:
     text = "void f() {\n  int* d_a;\n  d_a = new int[n + 1];\n  k<<<1, 32>>>(d_a);\n  delete[] d_a;  // all\n}"
-    (slip,) = slips(text, Mistake("host_pointer"), MANY, is_plain=True)
+    (slip,) = slips(LearnersFile(text), Mistake("host_pointer"), MANY, is_plain=True)
     assert slip.change == (
         "write line 3 as `SCANLAB_CUDA_CHECK(cudaMalloc(&d_a, (n + 1) * sizeof(int)));` and "
         "write line 5 as `SCANLAB_CUDA_CHECK(cudaFree(d_a));`"
@@ -239,13 +248,15 @@ def test_a_pointer_to_memory_of_the_host() -> None:
     assert slip.program.endswith("  SCANLAB_CUDA_CHECK(cudaFree(d_a));  // all\n}")
     for value in ("(int*)malloc(n * 4)", "static_cast<int*>(std::malloc(n * 4))"):
         text = f"void f() {{\n  int* d_a = {value};\n  k<<<1, 32>>>(d_a);\n}}"
-        (slip,) = slips(text, Mistake("host_pointer"), MANY, is_plain=True)
+        (slip,) = slips(LearnersFile(text), Mistake("host_pointer"), MANY, is_plain=True)
         assert slip.change == "write line 2 as `int* d_a; SCANLAB_CUDA_CHECK(cudaMalloc(&d_a, n * 4));`"
 
 
 def test_a_condition_that_keeps_threads_from_a_write() -> None:
     def meant(line: str, variable: str = "s_a[0]") -> list[str]:
-        found = slips(f"__global__ void k() {{\n{line}\n}}", Mistake("uninitialised.shared", variable), MANY)
+        found = slips(
+            LearnersFile(f"__global__ void k() {{\n{line}\n}}"), Mistake("uninitialised.shared", variable), MANY
+        )
         return [slip.change for slip in found if "only threads with" in slip.because]
 
     assert meant("  if (t > 0) s_a[t] = x;") == ["write line 2 as `s_a[t] = x;`"]
@@ -262,7 +273,7 @@ def test_a_condition_that_keeps_threads_from_a_write() -> None:
 
 def test_threads_that_leave_before_others_need_them() -> None:
     def meant(text: str, name: str = "__global__ void k()") -> list[str]:
-        found = slips(f"{name} {{\n{text}\n}}", Mistake("wrong.unwritten"), MANY)
+        found = slips(LearnersFile(f"{name} {{\n{text}\n}}"), Mistake("wrong.unwritten"), MANY)
         return [slip.change for slip in found if "threads that leave" in slip.because]
 
     assert meant("  if (t > s) return;\n  __syncthreads();") == ["leave out line 2"]
@@ -286,7 +297,7 @@ def test_a_shared_variable_of_which_each_thread_needs_its_own() -> None:
 def test_what_one_thread_sets_and_others_read() -> None:
     def meant(*lines: str) -> list[str]:
         text = "\n".join(["__global__ void k() {", *lines, "}"])
-        found = slips(text, Mistake("wrong.other"), MANY, is_plain=True)
+        found = slips(LearnersFile(text), Mistake("wrong.other"), MANY, is_plain=True)
         return [slip.change for slip in found if "not __shared__" in slip.because]
 
     sets, read = ("  if (t == 0) {", "    before = f();", "  }"), "  if (t > 0) g(before);"
@@ -306,19 +317,23 @@ def test_what_one_thread_sets_and_others_read() -> None:
 def test_a_value_that_is_read_once() -> None:
     text = "void f() {\n  int ready = atomicAdd(flag, 0);\n  while (!ready) {\n  }\n}"
     assert "while (!(atomicAdd(flag, 0))) {" in changed(text, Mistake("endless"))
-    assert slips(text, Mistake("bounds.shared"), MANY) == []
+    assert slips(LearnersFile(text), Mistake("bounds.shared"), MANY) == []
 
 
 def test_a_counter_that_is_read_behind_its_atomic() -> None:
     text = "void f() {\n  atomicAdd(d_taken, 1);\n  s_section = *d_taken - 1;\n}"
-    (slip,) = (one for one in slips(text, Mistake("race.global"), MANY) if "between" in one.because)
+    (slip,) = (one for one in slips(LearnersFile(text), Mistake("race.global"), MANY) if "between" in one.because)
     assert slip.program == "void f() {\n  s_section = atomicAdd(d_taken, 1);\n}"
     assert slip.change.startswith("write line 3 as `s_section = atomicAdd(d_taken, 1);` and leave out line 2")
 
 
 def test_two_lines_of_which_the_second_comes_first() -> None:
     text = "void f() {\n  flag = 1;\n  value = x;\n  other = y;\n}"
-    found = [slip for slip in slips(text, Mistake("race.global", "", frozenset({3})), MANY) if "before" in slip.because]
+    found = [
+        slip
+        for slip in slips(LearnersFile(text), Mistake("race.global", "", frozenset({3})), MANY)
+        if "before" in slip.because
+    ]
     assert [slip.change for slip in found] == [
         "change lines 2 and 3 about",
         "change lines 3 and 4 about",
@@ -336,7 +351,8 @@ def test_comparisons_and_indices_only_in_lines_that_take_part() -> None:
 
 def test_the_learners_own_lines_come_first_and_numbers_of_given_code_last() -> None:
     text = "k<<<block_size, n>>>(x);\n// >>> your code\n__syncthreads;\n// <<< your code\nif (0 < i < n) f();"
-    assert [slip.line for slip in slips(text, Mistake("race.shared"), 3)] == [3, 5, 1]
+    file = LearnersFile(text, frozenset({"// >>> your code", "// <<< your code"}))
+    assert [slip.line for slip in slips(file, Mistake("race.shared"), 3)] == [3, 5, 1]
 
 
 AROUND = [
@@ -395,7 +411,7 @@ AROUND = [
 def test_a_slip_is_found_by_what_is_around_it(lines: list[str], number: int, meant: str, mistake: str) -> None:
     text = "\n".join(lines)
     known = Mistake(mistake, "buf" if mistake == "bounds.shared" else "", frozenset())
-    found = {slip.program: slip for slip in slips(text, known, MANY)}
+    found = {slip.program: slip for slip in slips(LearnersFile(text), known, MANY)}
     indent = lines[number - 1][: len(lines[number - 1]) - len(lines[number - 1].lstrip())]
     program = "\n".join([*lines[: number - 1], f"{indent}{meant}", *lines[number:]])
     assert program in found
@@ -404,7 +420,9 @@ def test_a_slip_is_found_by_what_is_around_it(lines: list[str], number: int, mea
 
 def test_memory_that_nothing_sets_is_set_behind_its_allocation() -> None:
     text = "void f(int n) {\n  cudaMalloc(&chain.d_taken, sizeof(int));\n}"
-    (slip,) = [one for one in slips(text, Mistake("uninitialised.global"), MANY) if "cudaMemset" in one.program]
+    (slip,) = [
+        one for one in slips(LearnersFile(text), Mistake("uninitialised.global"), MANY) if "cudaMemset" in one.program
+    ]
     call = "SCANLAB_CUDA_CHECK(cudaMemset(chain.d_taken, 0, sizeof(int)));"
     assert slip.change == f"put `{call}` behind line 2"
     assert slip.program == text.replace("sizeof(int));", f"sizeof(int));\n  {call}")
@@ -413,7 +431,9 @@ def test_memory_that_nothing_sets_is_set_behind_its_allocation() -> None:
 def test_a_shuffle_is_put_in_front_of_its_branch() -> None:
     branches = ("  if (lane >= d) v = shuffle_up(v, d) + v;", "  if (lane >= d) {\n    v = shuffle_up(v, d) + v;\n  }")
     for branch in branches:
-        (slip,) = slips(f"__device__ void f() {{\n{branch}\n}}", Mistake("deadlock.threads"), 1, is_plain=True)
+        (slip,) = slips(
+            LearnersFile(f"__device__ void f() {{\n{branch}\n}}"), Mistake("deadlock.threads"), 1, is_plain=True
+        )
         assert slip.change.startswith("put `const Element taken = shuffle_up(v, d);` before line 2, and write line ")
         taken = branch.replace("shuffle_up(v, d)", "taken")
         assert slip.program == f"__device__ void f() {{\n  const Element taken = shuffle_up(v, d);\n{taken}\n}}"
@@ -421,7 +441,7 @@ def test_a_shuffle_is_put_in_front_of_its_branch() -> None:
 
 def test_only_lines_in_which_the_mistake_is_are_looked_at() -> None:
     lines = ["__global__ void k() {", "  a = s_a[t - 1];", "  b = s_b[t - 1];", "  d_y[i] = a + b;", "}"]
-    found = slips("\n".join(lines), Mistake("wrong.other", "", frozenset(), frozenset({3})), MANY)
+    found = slips(LearnersFile("\n".join(lines)), Mistake("wrong.other", "", frozenset(), frozenset({3})), MANY)
     assert found
     assert {slip.line for slip in found} == {3}
 
@@ -433,14 +453,16 @@ def test_a_rule_that_finds_many_keeps_no_other_one_waiting() -> None:
         "  x = m ? __clz(m) : 0;",
         "}",
     ]
-    found = [slip.change for slip in slips("\n".join(lines), Mistake("wrong.other"), MANY, is_plain=False)]
+    found = [
+        slip.change for slip in slips(LearnersFile("\n".join(lines)), Mistake("wrong.other"), MANY, is_plain=False)
+    ]
     assert found.index("write line 11 as `x = m ? 31 - __clz(m) : 0;`") < 40
 
 
 @pytest.mark.parametrize("lab", [lab.name for lab in sorted(LABS.iterdir()) if (lab / "scan.cu").exists()])
 def test_what_is_hardly_ever_meant_is_in_no_line_of_a_solution(lab: str) -> None:
     text = find_lab(lab[:2]).solution.read_text(encoding="utf-8")
-    program = Program(text, Mistake("wrong.other"), given_lines(find_lab(lab[:2])))
+    program = Program(LearnersFile(text, given_lines(find_lab(lab[:2]))), Mistake("wrong.other"))
     found = [edit for rule in PLAIN for edit in rule.edits(program) if edit.line in program.numbers]
     barriers = [edit for edit in found if "__syncwarp" not in program.code(edit.line)]
     assert [program.code(edit.line) for edit in barriers if "Kind::" not in program.code(edit.line)] == []
@@ -459,7 +481,7 @@ def test_what_is_hardly_ever_meant_is_in_no_line_of_a_solution(lab: str) -> None
 def test_an_index_that_goes_too_far_is_found_where_it_is_made(lines: list[str], meant: str, *, is_sure: bool) -> None:
     text = "\n".join(["constexpr int section_size = 64;", "__global__ void k() {", *lines, "}"])
     number = 2 + len(lines)
-    found = slips(text, Mistake("bounds.shared", "s_a[64]", frozenset({number})), MANY)
+    found = slips(LearnersFile(text), Mistake("bounds.shared", "s_a[64]", frozenset({number})), MANY)
     assert [slip.is_sure for slip in found if meant in slip.change] == [is_sure]
 
 
@@ -564,7 +586,7 @@ IN_SEVERAL_LINES = [
 
 @pytest.mark.parametrize(("lines", "meant", "mistake"), IN_SEVERAL_LINES)
 def test_what_stands_in_several_lines_is_found(lines: list[str], meant: str, mistake: Mistake) -> None:
-    edits = [slip for slip in slips("\n".join(lines), mistake, MANY) if meant in slip.change]
+    edits = [slip for slip in slips(LearnersFile("\n".join(lines)), mistake, MANY) if meant in slip.change]
     assert edits
     assert all(meant in slip.program for slip in edits)
 
@@ -603,64 +625,77 @@ def test_what_stands_in_several_lines_is_found(lines: list[str], meant: str, mis
 )
 def test_what_is_as_it_should_be_is_left_alone(lines: list[str]) -> None:
     for known in ("race.shared", "wrong.overwritten", "deadlock.threads", "bounds.global"):
-        assert not [slip.change for slip in slips("\n".join(lines), Mistake(known), MANY) if slip.is_sure]
-        assert not any("put `end -=" in slip.change for slip in slips("\n".join(lines), Mistake(known), MANY))
+        assert not [slip.change for slip in slips(LearnersFile("\n".join(lines)), Mistake(known), MANY) if slip.is_sure]
+        assert not any(
+            "put `end -=" in slip.change for slip in slips(LearnersFile("\n".join(lines)), Mistake(known), MANY)
+        )
 
 
 def test_what_is_given_is_left_alone() -> None:
     text = "// >>> your code\n// <<< your code\n  __syncthreads;\n  __syncthreads;  // mine"
-    lines = [slip.line for slip in slips(text, Mistake("race.shared"), MANY)]
-    assert lines == [3, 4]
-    given = frozenset({"__syncthreads;"})
-    assert [slip.line for slip in slips(text, Mistake("race.shared"), MANY, given=given)] == [4]
+    assert slips(LearnersFile(text), Mistake("race.shared"), MANY) == []  # nothing is known of these lines
+    given = frozenset({"// >>> your code", "// <<< your code", "__syncthreads;"})
+    assert [slip.line for slip in slips(LearnersFile(text, given), Mistake("race.shared"), MANY)] == [4]
 
 
 def test_a_line_outside_of_the_regions_that_is_not_given_is_the_learners() -> None:
     text = "__device__ void f() {\n  if (t == 0) g();\n}\n// >>> your code\n// <<< your code"
-    changes = {slip.line for slip in slips(text, Mistake("wrong.other"), MANY, is_plain=False)}
-    assert changes == {2}
+    known = LearnersFile(text, frozenset({"__device__ void f() {", "}", "// >>> your code", "// <<< your code"}))
+    assert {slip.line for slip in slips(known, Mistake("wrong.other"), MANY, is_plain=False)} == {2}
     given = frozenset(line.strip() for line in text.split("\n"))
-    assert not slips(text, Mistake("wrong.other"), MANY, given=given)
+    assert not slips(LearnersFile(text, given), Mistake("wrong.other"), MANY)
 
 
 def test_a_barrier_comes_out_of_its_branch() -> None:
     text = "__global__ void k() {\n  if (t < half) {\n    __syncthreads();\n    f();\n  }\n  g();\n}"
-    found = [slip for slip in slips(text, Mistake("barrier.divergent"), MANY) if "out of the branch" in slip.change]
+    found = [
+        slip
+        for slip in slips(LearnersFile(text), Mistake("barrier.divergent"), MANY)
+        if "out of the branch" in slip.change
+    ]
     assert [slip.program for slip in found] == [
         "__global__ void k() {\n  __syncthreads();\n  if (t < half) {\n    f();\n  }\n  g();\n}",
         "__global__ void k() {\n  if (t < half) {\n    f();\n  }\n  __syncthreads();\n  g();\n}",
     ]
     assert "put it before line 2" in found[0].change
     loop = text.replace("if (t < half)", "while (busy)")
-    assert not [slip for slip in slips(loop, Mistake("barrier.divergent"), MANY) if "out of the branch" in slip.change]
+    assert not [
+        slip
+        for slip in slips(LearnersFile(loop), Mistake("barrier.divergent"), MANY)
+        if "out of the branch" in slip.change
+    ]
 
 
 def test_a_macro_with_parentheses_stays() -> None:
     for body in ("s_both[(b) * size + (p)]", "f(b, p)", "b ## p"):
         text = f"#define AT(b, p) {body}\n"
-        assert not [slip for slip in slips(text, Mistake("wrong.other"), MANY) if "replaced as text" in slip.because], (
-            body
-        )
+        assert not [
+            slip
+            for slip in slips(LearnersFile(text), Mistake("wrong.other"), MANY)
+            if "replaced as text" in slip.because
+        ], body
 
 
 def test_a_stride_that_doubles_or_halves_stays() -> None:
     for step in ("stride = stride * 2", "stride *= 2", "stride <<= 1", "stride = 2 * stride", "stride += stride"):
         text = f"__global__ void k() {{\n  while (stride < n) {{\n    {step};\n  }}\n}}"
-        assert not [slip for slip in slips(text, Mistake("wrong.strides"), MANY) if "powers of two" in slip.because], (
-            step
-        )
+        assert not [
+            slip
+            for slip in slips(LearnersFile(text), Mistake("wrong.strides"), MANY)
+            if "powers of two" in slip.because
+        ], step
 
 
 def test_the_size_of_a_pointer_becomes_that_of_its_memory() -> None:
     text = "void f() {\n  cudaMalloc(&d_a, n * sizeof(int));\n  cudaMemset(d_a, 0, sizeof(d_a));\n}"
-    found = slips(text, Mistake("cuda.error"), MANY)
+    found = slips(LearnersFile(text), Mistake("cuda.error"), MANY)
     assert "write line 3 as `cudaMemset(d_a, 0, n * sizeof(int));`" in [slip.change for slip in found]
 
 
 @given(st.lists(st.sampled_from("abn01 \n(){}[];,.<>=&|^%*/+-!?:#\"'_"), max_size=120).map("".join))
 def test_any_text_is_read(text: str) -> None:
     for identity in ("wrong.other", "race.shared", "bounds.shared", "uninitialised.shared", "endless"):
-        for slip in slips(text, Mistake(identity, "s_a[1]", frozenset({1, 2})), 9):
+        for slip in slips(LearnersFile(text), Mistake(identity, "s_a[1]", frozenset({1, 2})), 9):
             assert slip.program != text
             assert slip.change
 
@@ -692,5 +727,5 @@ def test_no_text_takes_long(character: str) -> None:
     text = "\n".join(character * (190 // len(character)) for _ in range(250))
     begun = time.process_time()
     for identity in ("wrong.other", "race.shared", "bounds.shared"):
-        slips(text, Mistake(identity, "a[0]", frozenset(range(250))), MANY)
+        slips(LearnersFile(text), Mistake(identity, "a[0]", frozenset(range(250))), MANY)
     assert time.process_time() - begun < 6

@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 import made_results
 from scanlab.errors import KitError
 from scanlab.judging.compile import ELEMENT_FLAGS, Source, compile_object
+from scanlab.judging.learners_file import LearnersFile
 from scanlab.judging.plan import Options, make_plan
 from scanlab.judging.result import Finding, LabResult
 from scanlab.judging.tried import statements
+from scanlab.judging.tried.graded import Graded
 from scanlab.labs.folders import find_lab
 from scanlab.labs.skeleton import CLOSE, OPEN
 
@@ -63,7 +65,7 @@ __global__ void k(int* x, int n) {{
 
 
 def marked_lines(text: str) -> list[str]:
-    return [mark.code for mark in statements.marked(text)[1]]
+    return [mark.code for mark in statements.marked(LearnersFile(text))[1]]
 
 
 def test_marks_stand_before_statements_and_before_the_end_of_a_block_of_them() -> None:
@@ -93,15 +95,15 @@ def test_marks_stand_before_statements_and_before_the_end_of_a_block_of_them() -
 def test_lines_outside_of_the_regions_that_are_not_given_are_marked() -> None:
     text = f"__device__ void f() {{\n  g(0);\n  g(1);\n}}\n{OPEN}\n{CLOSE}"
     assert marked_lines(text) == []
-    codes = [mark.code for mark in statements.marked(text, {"g(1);", "}"})[1]]
+    codes = [mark.code for mark in statements.marked(LearnersFile(text, frozenset({"g(1);", "}"})))[1]]
     assert codes == ["g(0);", "g(1);"]  # and the first line behind one of theirs
     constant = text.replace("void f", "constexpr int f")
-    assert statements.marked(constant, {"}"})[1] == []  # no mark can stand there
-    assert statements.marked(text, {"g(0);", "g(1);", "}", "__device__ void f() {"})[1] == []
+    assert statements.marked(LearnersFile(constant, frozenset({"}"})))[1] == []  # no mark can stand there
+    assert statements.marked(LearnersFile(text, frozenset({"g(0);", "g(1);", "}", "__device__ void f() {"})))[1] == []
 
 
 def test_the_rest_of_a_program_stays_as_it_is() -> None:
-    program, marks = statements.marked(KERNEL)
+    program, marks = statements.marked(LearnersFile(KERNEL))
     assert re.sub(r"scanlab_mark<\d+>\(\); ", "", program) == statements.DEFINITION + KERNEL
     lines, before = program.split("\n"), KERNEL.split("\n")
     for mark in marks:
@@ -117,7 +119,7 @@ def test_outside_of_functions_and_in_types_there_are_no_marks() -> None:
 
 @given(st.text(alphabet="{}();,=/*\"'\\\n a0#<>-", max_size=200))
 def test_any_text_is_marked_and_keeps_its_lines(text: str) -> None:
-    program, marks = statements.marked(f"{OPEN}\n{text}\n{CLOSE}\n")
+    program, marks = statements.marked(LearnersFile(f"{OPEN}\n{text}\n{CLOSE}\n"))
     assert program.count("\n") == statements.DEFINITION.count("\n") + text.count("\n") + 3
     assert len(marks) == len(re.findall(r"scanlab_mark<\d+>\(\);", program))
 
@@ -126,7 +128,7 @@ def test_any_text_is_marked_and_keeps_its_lines(text: str) -> None:
 def test_every_solution_can_be_marked(number: str, tmp_path: Path) -> None:
     """A mark where no statement can stand would not compile: g++ reads the host's part of it."""
     text = find_lab(number).solution.read_text()
-    program, marks = statements.marked(text)
+    program, marks = statements.marked(LearnersFile(text))
     assert len(marks) >= 3
     made = tmp_path / "scan.cu"
     made.write_text(program)
@@ -146,11 +148,11 @@ def test_a_grade_does_not_depend_on_what_is_tried(monkeypatch: pytest.MonkeyPatc
     race = made_results.finding("race.shared")
     failing = made_results.cause(next="grader/scanlab check 02 --n 33 --seed 7 --schedule in_order")
     lab = find_lab("02")
-    plan = make_plan(lab, "scan.cu", "again", {}, Options())
+    plan, file = make_plan(lab, "scan.cu", "again", {}, Options()), LearnersFile(lab.solution.read_text())
     check = made_results.check(name=plan.checks[0].name, verdict="fail", cause=failing, findings=(race,))
     result = made_results.result(check, verdict="fail")
-    monkeypatch.setattr(statements, "build_runner", breaks)
-    assert statements.with_cure(result, plan, lab.solution.read_text(), breaks, is_sandboxed=False) == result
+    monkeypatch.setattr("scanlab.judging.tried.graded.build_runner", breaks)
+    assert statements.with_cure(result, Graded(plan, file, breaks, is_sandboxed=False)) == result
     assert tried
 
 
@@ -159,11 +161,11 @@ def test_only_a_moved_barrier_comes_before_what_was_found(monkeypatch: pytest.Mo
     race, exited = made_results.finding("race.shared"), made_results.finding("barrier.exited")
     failing = made_results.cause(next="grader/scanlab check 02 --n 33 --seed 7 --schedule in_order")
     lab = find_lab("02")
-    plan = make_plan(lab, "scan.cu", "again", {}, Options())
+    plan, file = make_plan(lab, "scan.cu", "again", {}, Options()), LearnersFile(lab.solution.read_text())
     name = plan.checks[0].name
     check = made_results.check(name=name, verdict="fail", cause=failing, findings=(race, exited), findings_total=9)
     result = made_results.result(check, verdict="fail")
-    monkeypatch.setattr(statements, "build_runner", lambda *_, **__: Path("runner"))
+    monkeypatch.setattr("scanlab.judging.tried.graded.build_runner", lambda *_, **__: Path("runner"))
 
     def with_found(its_id: str) -> LabResult:
         known = dict(made_results.finding(its_id, cure="move it"))
@@ -171,7 +173,7 @@ def test_only_a_moved_barrier_comes_before_what_was_found(monkeypatch: pytest.Mo
         found = Finding(**known)
         tried = made_results.check(name=name, verdict="fail", cause=made_results.cause(id=its_id), findings=(found,))
         judge = made_results.result(tried, verdict="fail")
-        return statements.with_cure(result, plan, lab.solution.read_text(), lambda _: judge, is_sandboxed=False)
+        return statements.with_cure(result, Graded(plan, file, lambda _: judge, is_sandboxed=False))
 
     assert with_found("fence.missing") == result
     (moved,) = with_found("barrier.divergent").checks
@@ -195,14 +197,14 @@ def test_one_atomic_is_written_as_a_call(line: str, call: str) -> None:
     cure = "make line 2 one atomicAdd (tried: the results are right then)"
     race = made_results.finding("race.global", cure=cure)
     result = made_results.result(made_results.check(verdict="fail", findings=(race,)), verdict="fail")
-    (said,) = statements.with_atomic_in_words(result, f"\n{line}\n").checks[0].findings
+    (said,) = statements.with_atomic_in_words(result, LearnersFile(f"\n{line}\n")).checks[0].findings
     assert said.cure == (cure.replace(" (", f", `{call}` (") if call else cure)
 
 
 def test_an_atomic_of_another_file_is_left_as_it_is() -> None:
     race = made_results.finding("race.global", cure="make line 7 one atomicAdd (tried: it is gone then)")
     result = made_results.result(made_results.check(verdict="fail", findings=(race,)), verdict="fail")
-    assert statements.with_atomic_in_words(result, "a += b;") == result
+    assert statements.with_atomic_in_words(result, LearnersFile("a += b;")) == result
 
 
 @pytest.mark.parametrize(

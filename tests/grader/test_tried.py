@@ -5,9 +5,11 @@ from dataclasses import dataclass
 
 import pytest
 
+from scanlab.judging.learners_file import LearnersFile
 from scanlab.judging.result import Cause, CheckResult, Finding, Part
 from scanlab.judging.tried.attempts import Attempt, Edit, _groups
 from scanlab.judging.tried.edits import _furthest, _is_better
+from scanlab.judging.tried.graded import Graded
 from scanlab.judging.tried.runs import Base, Call
 from scanlab.judging.tried.slips.program import Slip
 
@@ -124,7 +126,8 @@ def test_the_edit_that_helps_furthest_is_said_unless_another_function_fails_with
 
 def edit(change: str, *, is_of_device: bool = True, program: str = "") -> Edit:
     """Return an edit of a program that fails in_order."""
-    call = Call(None, None, (), None, None, None, is_sandboxed=False)  # type: ignore[arg-type] - nothing is called
+    graded = Graded(None, LearnersFile(""), None, is_sandboxed=False)  # type: ignore[arg-type] - nothing is called
+    call = Call(None, None, (), graded, None)  # type: ignore[arg-type]
     return Base("", call, failed("wrong.other", 2)), Slip(1, "", change, program, is_of_device)
 
 

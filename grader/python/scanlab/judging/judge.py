@@ -6,8 +6,7 @@ import shlex
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -31,12 +30,14 @@ from scanlab.judging.compiler.cache import prune
 from scanlab.judging.compiler.links import shown_text
 from scanlab.judging.compiler.warnings import mistakes, warnings
 from scanlab.judging.gpu_lock import alone_on
+from scanlab.judging.learners_file import LearnersFile
 from scanlab.judging.left_out import with_left_out
 from scanlab.judging.parts import judge_in_parts, parts_of
 from scanlab.judging.places import with_places
 from scanlab.judging.result import Cause, CheckResult, Finding, Judged, LabResult, first_problem
 from scanlab.judging.toolchain import product
 from scanlab.judging.tried.edits import with_slip
+from scanlab.judging.tried.graded import Graded
 from scanlab.judging.tried.needless import are_results_right, needless_barrier, with_needless_steps
 from scanlab.judging.tried.statements import with_atomic_in_words, with_cure, with_what_a_call_left
 from scanlab.labs.folders import Lab
@@ -189,15 +190,13 @@ def _grade_one(
     if builds.unreadable:
         lines = [as_shown(line) for line in str(builds.unreadable).splitlines()]
         return failed(submission, options, lines[0], lines[1:])
-    text, again = _text(submission), submission.again(options)
+    file, again = _file(submission), submission.again(options)
     is_said = threading.Event()
-
-    given = given_lines(submission.lab)
 
     def say_first(known: LabResult) -> None:
         if first and not is_said.is_set():
             is_said.set()
-            first(with_places(known, text, submission.name, given).with_texts(as_shown))
+            first(with_places(known, file, submission.name).with_texts(as_shown))
 
     early = _judge_early(submission, builds, again, options, say_first) if most > 1 and first else None
     runners: dict[str, Path] = {}
@@ -222,34 +221,31 @@ def _grade_one(
         return with_cause(result, submission.name, cause) if cause else result
     reference = _reference(builds, submission.lab)
     plan = plans.make_plan(submission.lab, submission.name, again, runners, options, reference)
+    graded = Graded(plan, file, lambda plan: judge_in_parts(plan, run_judge, most), options.is_sandboxed)
     needless: list[Finding | None] = []
-
-    def judge(plan: plans.Plan) -> LabResult:
-        return judge_in_parts(plan, run_judge, most)
 
     def try_barriers(known: LabResult) -> None:
         if options.remarks and are_results_right(plan, known.checks):
-            needless.append(needless_barrier(plan, text, run_judge, given))
+            needless.append(needless_barrier(replace(graded, run_judge=run_judge)))
 
     result = judged = judge_in_parts(plan, run_judge, most, say_first, try_barriers, early)
-    result = with_what_a_call_left(with_atomic_in_words(result, text))
-    slip = partial(with_slip, judged=judged, given=given, is_sandboxed=options.is_sandboxed)
+    result = with_what_a_call_left(with_atomic_in_words(result, file))
     if options.remarks:
-        result = slip(result, plan, text, judge, is_plain=True)
-    result = with_cure(result, plan, text, judge, given=given, is_sandboxed=options.is_sandboxed)
+        result = with_slip(result, graded, judged=judged, is_plain=True)
+    result = with_cure(result, graded)
     if options.remarks:
-        result = slip(result, plan, text, judge, is_plain=False, solution=solution_of(submission.lab))
+        result = with_slip(result, graded, judged=judged, is_plain=False, solution=solution_of(submission.lab))
     if are_results_right(plan, result.checks):
         for barrier in filter(None, needless):
             result = result.with_finding(result.checks[0], barrier)
         if options.remarks:
-            result = with_needless_steps(result, plan, text, judge, given=given, is_sandboxed=options.is_sandboxed)
+            result = with_needless_steps(result, graded)
     result = with_proofs(result, plans.proofs(plan, submission.lab) if options.prove else [])
     result = _with_causes_of_counts(result, submission.lab.rubric)
-    result = _with_source(result, submission, list(runners), options)
+    result = _with_source(result, submission, file, list(runners), options)
     if options.device == "vgpu":
-        result = with_left_out(result, runners.values(), text, submission.path, submission.name)
-    return with_places(result, text, submission.name, given).with_texts(as_shown)
+        result = with_left_out(result, runners.values(), file, submission.path, submission.name)
+    return with_places(result, file, submission.name).with_texts(as_shown)
 
 
 def _judge_early(
@@ -295,16 +291,17 @@ def _with_causes_of_counts(result: LabResult, rubric: Rubric) -> LabResult:
     return result.model_copy(update={"checks": tuple(changed(check) for check in result.checks)})
 
 
-def _text(submission: Submission) -> str:
-    """Return what stands in a submission's file; nothing where it has gone."""
+def _file(submission: Submission) -> LearnersFile:
+    """Return a submission's file; an empty one where it has gone."""
     try:
-        return submission.path.read_text(encoding="utf-8", errors="replace").replace("\r\n", "\n")
+        text = submission.path.read_text(encoding="utf-8", errors="replace").replace("\r\n", "\n")
     except OSError:
-        return ""
+        text = ""
+    return LearnersFile(text, given_lines(submission.lab))
 
 
 def _with_source(
-    result: LabResult, submission: Submission, elements: Sequence[str], options: plans.Options
+    result: LabResult, submission: Submission, file: LearnersFile, elements: Sequence[str], options: plans.Options
 ) -> LabResult:
     """Return a result with nvcc's warnings about the learner's lines, of all builds, and what else the file says."""
     texts = [
@@ -313,7 +310,7 @@ def _with_source(
     source = source_of(submission.path)
     result = with_entries(result, source, submission.name)
     result = with_warnings(result, mistakes(texts, source, submission.name))
-    return result.model_copy(update={"warnings": warnings(texts, source, submission.name, given_lines(submission.lab))})
+    return result.model_copy(update={"warnings": warnings(texts, source, submission.name, file.own)})
 
 
 def with_shown_paths(source: Path, name: str = "") -> Callable[[str], str]:

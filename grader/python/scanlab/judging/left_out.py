@@ -9,11 +9,10 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from scanlab.judging.compiler.messages import own_lines
-from scanlab.judging.places import Program
+from scanlab.judging.code_places import CodePlaces
+from scanlab.judging.learners_file import LearnersFile
 from scanlab.judging.ready_made import FILE, LOC, texts
 from scanlab.judging.result import CheckResult, LabResult
-from scanlab.judging.tried.statements import without_comments
 
 SHOWN = 2
 SHARED = re.compile(r"\b__shared__\b")
@@ -22,10 +21,10 @@ POINTER = re.compile(r"[*&]\s*(?:(?:const|__restrict__)\s+)*(\w+)\s*(?:[=;,)]|$)
 STORE = re.compile(r"(?<![\w.])(\w+)\s*\[[^=;]*\]\s*[-+*]?=(?!=)")
 
 
-def left_out(programs: Iterable[bytes], text: str, source: Path) -> list[int]:
+def left_out(programs: Iterable[bytes], file: LearnersFile, source: Path) -> list[int]:
     """Return the learner's lines that store to an array and of which no instruction is left in any of the programs.
 
-    `text` is the file. Functions of which nothing is left at all are left alone: nothing calls them.
+    Those in the marked regions. Functions of which nothing is left at all are left alone: nothing calls them.
     """
     present: set[int] = set()
     for program in programs:
@@ -36,11 +35,10 @@ def left_out(programs: Iterable[bytes], text: str, source: Path) -> list[int]:
                 present |= {int(place[6])} if place[5] in numbers else set()
     if not present:
         return []
-    lines = without_comments(text).split("\n")
-    own = own_lines(text.split("\n"))
+    lines, own = file.codes, file.in_regions
     arrays = {name for line in lines for name in POINTER.findall(line)}
     arrays |= {name for line in lines if SHARED.search(line) for name in ARRAY.findall(line)}
-    functions = [one for one in Program(text, "").functions if one.is_device]
+    functions = [one for one in CodePlaces(file, "").functions if one.is_device]
     found = []
     for one in functions:
         inside = range(one.first, one.last + 1)
@@ -61,18 +59,17 @@ def _program(runner: Path) -> bytes:
         return b""
 
 
-def with_left_out(result: LabResult, runners: Iterable[Path], text: str, source: Path, name: str) -> LabResult:
+def with_left_out(result: LabResult, runners: Iterable[Path], file: LearnersFile, source: Path, name: str) -> LabResult:
     """Return a result whose wrong outputs name the lines that nvcc has left out.
 
     `name` is how messages call the file.
     """
     if not any(check.cause and check.cause.id.startswith("wrong.") for check in result.checks):
         return result
-    numbers = left_out(map(_program, runners), text, source)
-    lines = text.split("\n")
+    numbers = left_out(map(_program, runners), file, source)
     why = "its condition is never true, or nothing reads what it writes"
     facts = [
-        f"nvcc has left out {name}:{number}, `{lines[number - 1].split('//')[0].strip()}`: {why}"
+        f"nvcc has left out {name}:{number}, `{file.lines[number - 1].split('//')[0].strip()}`: {why}"
         for number in numbers[:SHOWN]
     ]
 

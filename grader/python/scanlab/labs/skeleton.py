@@ -52,9 +52,11 @@ def outside(text: str) -> str:
 def given_lines(lab: Lab) -> frozenset[str]:
     """Return the lines of a lab's file outside of its marked regions, without their indents.
 
-    They are those of its solution: none where there is no solution.
+    They are those of its solution, or of the skeleton in a student's copy of the kit; none where there is neither.
     """
-    return frozenset(line.strip() for line in outside(solution_of(lab)).splitlines())
+    packed = SKELETONS / f"{lab.name}.cu"
+    text = solution_of(lab) or (packed.read_text(encoding="utf-8") if packed.is_file() else "")
+    return frozenset(line.strip() for line in outside(text).splitlines())
 
 
 def solution_of(lab: Lab) -> str:

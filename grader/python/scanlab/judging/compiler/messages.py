@@ -5,11 +5,10 @@ begins with a place or with `At end of source`, and a place is the learner's onl
 """
 
 import re
-from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from scanlab.labs.skeleton import CLOSE, OPEN
+from scanlab.judging.learners_file import lines_in_regions
 
 Severity = Literal["error", "warning", "note"]
 
@@ -135,49 +134,13 @@ class Source:
         return self.lines[number - 1]
 
 
-def own_lines(lines: Sequence[str], given: Collection[str] = ()) -> frozenset[int]:
-    """Return the numbers of the lines in the marked regions; of all lines where a file has none.
-
-    Others are the learner's as well that are not among the `given` ones, if these are known.
-    """
-    own: set[int] = set()
-    is_inside = has_region = False
-    for number, line in enumerate(lines, 1):
-        text = line.strip()
-        if text == OPEN:
-            is_inside = has_region = True
-        elif text == CLOSE:
-            is_inside = False
-        elif is_inside or (given and text and text not in given):
-            own.add(number)
-    return frozenset(own) if has_region else frozenset(range(1, len(lines) + 1))
-
-
-def runs_of(numbers: Iterable[int]) -> list[range]:
-    """Return numbers as runs of neighbours, ascending."""
-    runs: list[range] = []
-    for number in sorted(numbers):
-        if runs and runs[-1].stop == number:
-            runs[-1] = range(runs[-1].start, number + 1)
-        else:
-            runs.append(range(number, number + 1))
-    return runs
-
-
-def lines_text(numbers: Iterable[int]) -> str:
-    """Return "lines 3, 7 to 12"."""
-    runs = runs_of(numbers)
-    texts = [f"{run[0]} to {run[-1]}" if len(run) > 1 else str(run[0]) for run in runs]
-    return f"line{'s' if len(texts) > 1 or ' ' in texts[0] else ''} {', '.join(texts)}"
-
-
 def learners_place(message: Message, source: Source) -> Place | None:
     """Return the line of the learner's that a message is about.
 
     That is the message's own place; where this is in given code, the first of its chain in a region of the learner's,
     and where it is in a header, the first in their file. None where there is none.
     """
-    own = own_lines(source.lines)
+    own = lines_in_regions(source.lines)
     chain = [place for place in message.chain if source.has(place)]
     inside = [place for place in chain if place.line in own]
     if source.has(message.place):

@@ -3,21 +3,20 @@
 import re
 from collections.abc import Collection, Iterator, Sequence
 
-from scanlab.judging.compiler.messages import Message, Source, own_lines, parse
+from scanlab.judging.compiler.messages import Message, Source, parse
 from scanlab.judging.compiler.source import code_of, kept_before
+from scanlab.judging.learners_file import lines_in_regions
 
 SWAP = re.compile(r"(\w{1,40}) ?= ?(\w{1,40}) ?; ?\2 ?= ?\1 ?;")
 MISTAKE = ": "
 """Stands between nvcc's words and what is wrong."""
 
 
-def warnings(texts: Sequence[str], source: Source, name: str, given: Collection[str] = ()) -> tuple[str, ...]:
+def warnings(texts: Sequence[str], source: Source, name: str, own: Collection[int]) -> tuple[str, ...]:
     """Return the warnings about the learner's own lines, `NAME:13: variable "t" was declared …`, each once.
 
-    `given` as in `own_lines`.
-    What cannot be meant is followed by what is wrong, wherever in the file it stands.
+    `own` are the numbers of these lines. What cannot be meant is followed by what is wrong, wherever it stands.
     """
-    own = own_lines(source.lines, given)
     seen = dict.fromkeys(_lost_in_swaps(source))
     for text in texts:
         for message in parse(text):
@@ -42,7 +41,7 @@ def mistakes(texts: Sequence[str], source: Source, name: str) -> tuple[str, ...]
 
 def _lost_in_swaps(source: Source) -> Iterator[tuple[int, str]]:
     """Yield the learner's lines at which `a = b; b = a;` stands, of which nvcc says nothing, and what is wrong."""
-    for line in sorted(own_lines(source.lines)):
+    for line in sorted(lines_in_regions(source.lines)):
         codes = [code_of(text).strip() for text in source.lines[line - 1 : line + 1]]
         for code in (codes[0], " ".join(codes)):
             if found := SWAP.fullmatch(code):

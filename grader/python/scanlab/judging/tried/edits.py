@@ -6,14 +6,15 @@ from dataclasses import dataclass, replace
 from itertools import islice, zip_longest
 from pathlib import Path
 
-from scanlab.judging.compiler.messages import lines_text
 from scanlab.judging.finding_names import rank_of
-from scanlab.judging.plan import Plan, PlannedCorrectness
+from scanlab.judging.learners_file import lines_text
+from scanlab.judging.plan import PlannedCorrectness
 from scanlab.judging.report import ALL_IS_RIGHT, is_of_device
 from scanlab.judging.result import CheckResult, Finding, LabResult, Where
 from scanlab.judging.tried.attempts import Attempt, attempts
+from scanlab.judging.tried.graded import Graded
 from scanlab.judging.tried.regions import wrong_parts
-from scanlab.judging.tried.runs import Base, Call, Judge, is_right
+from scanlab.judging.tried.runs import Base, Call, is_right
 from scanlab.judging.tried.slips import slips
 from scanlab.judging.tried.slips.program import Mistake, Slip
 from scanlab.judging.tried.statements import CASE, CURABLE, WRONG_LINES, with_said, with_statements
@@ -43,36 +44,24 @@ SIZE = re.compile(r"\bn = (?P<n>[0-9]{1,10}),")
 """Where a check's headline has the size of the call that failed."""
 
 
-def with_slip(
-    result: LabResult,
-    plan: Plan,
-    text: str,
-    run_judge: Judge,
-    *,
-    judged: LabResult,
-    given: frozenset[str] = frozenset(),
-    is_plain: bool,
-    is_sandboxed: bool,
-    solution: str = "",
-) -> LabResult:
+def with_slip(result: LabResult, graded: Graded, *, judged: LabResult, is_plain: bool, solution: str = "") -> LabResult:
     """Return a result in which the first check that failed says which slip is the cause, if an edit makes it pass.
 
-    `plan` is what was graded, `text` the learner's file; `run_judge` runs the judge on a plan; `judged` is what it has
-    found, before anything was tried; `given` are the lines of the lab's file outside of its regions. `is_plain`: of
-    slips that are hardly ever meant as they stand, which come before the cures of races; else of the others, where none
-    of those makes all right. `solution`: the reference solution's file, by which regions that are wrong are found.
+    `judged` is what the judge has found, before anything was tried. `is_plain`: of slips that are hardly ever meant as
+    they stand, which come before the cures of races; else of the others, where none of those makes all right.
+    `solution`: the reference solution's file, by which regions that are wrong are found.
     """
-    check = next(iter(result.failed_checks), None)
-    planned = next((one for one in plan.checks if check and one.name == check.name), None)
-    if check is None or not isinstance(planned, PlannedCorrectness) or not check.cause or plan.device != "vgpu":
+    failure, plan = graded.first_failure(result), graded.plan
+    if failure is None:
         return result
-    again = CASE.search(check.cause.next)
-    found = again or SIZE.search(check.cause.headline)
+    check, planned = failure.check, failure.planned
+    again = CASE.search(failure.cause.next)
+    found = again or SIZE.search(failure.cause.headline)
     if found is None or any(one.cure.endswith(ALL_IS_RIGHT) for one in check.findings[:1]):
         return result
     right = {one.name for one in result.checks if one.verdict == "pass"}
     passed = [one for one in plan.checks if isinstance(one, PlannedCorrectness) and one.name in right]
-    call = Call.of_size(planned, int(found["n"]), plan, run_judge, passed=passed, is_sandboxed=is_sandboxed)
+    call = Call.of_size(planned, int(found["n"]), graded, passed)
     seen = next((one for one in judged.checks if one.name == check.name), check)
     if not again:  # the call fails after others only: do those that are made here let it fail?
         now = call.with_code("")
@@ -80,17 +69,17 @@ def with_slip(
             return result
         seen = now
     known = next((one.id for one in seen.findings), "")
-    whole = Base(text, call, seen)
+    whole = Base(graded.file.text, call, seen)
     bases, lines = _bases(whole, solution) if solution and not known.startswith(OF_THE_HOST) else ([whole], NO_LINES)
     bases.sort(key=lambda base: not _shows(base, known))
     listed = []
     for base in bases:
         most = MOST_OF_ALL if base.is_all and len(bases) > 1 else MOST
-        listed.append([(base, slip) for slip in _likeliest(base, plan.source, given, most, is_plain=is_plain)])
+        listed.append([(base, slip) for slip in _likeliest(base, plan.source, most, is_plain=is_plain)])
     wrong = NO_LINES.union(*(base.lines or () for base in bases))
     if known in CURABLE and not any(one.cure for one in check.findings[:1]):
         for base in (base for base in bases if not base.is_all and _shows(base, known)):
-            if cure := _statement(base, planned, known, wrong, given):
+            if cure := _statement(base, planned, known, wrong):
                 result = _with_wrong_lines(result, check, lines, plan.source)
                 return with_said(result, check, check.findings[0], cure=cure)
     tried = attempts([one for turn in zip_longest(*listed) for one in turn if one][:MOST])
@@ -103,9 +92,10 @@ def with_slip(
     return _with_best(result, check.name, tried, whole, known, wrong, plan.source)
 
 
-def _likeliest(base: Base, source: str, given: frozenset[str], most: int, *, is_plain: bool) -> Sequence[Slip]:
+def _likeliest(base: Base, source: str, most: int, *, is_plain: bool) -> Sequence[Slip]:
     """Return at most so many edits of a program: those that are sure first, for there may be no time for all."""
-    found = slips(base.text, _mistake(base, source), most, given=given, is_plain=is_plain)
+    file = base.call.graded.file.with_text(base.text)
+    found = slips(file, _mistake(base, source), most, is_plain=is_plain)
     return sorted(found, key=lambda slip: not slip.is_sure)
 
 
@@ -202,22 +192,12 @@ def _part_is_right(base: Base, wrong: frozenset[int]) -> str:
     return f"(tried: this part is right then, something is wrong in {lines_text(others) if others else 'another line'})"
 
 
-def _statement(
-    base: Base, planned: PlannedCorrectness, known: str, wrong: frozenset[int], given: frozenset[str]
-) -> str:
+def _statement(base: Base, planned: PlannedCorrectness, known: str, wrong: frozenset[int]) -> str:
     """Return the statement that makes a part right in which a race or a fence was found first; nothing if none does."""
     found = CASE.search(base.failed.cause.next) if base.failed.cause else None
-    call = base.call
-    tried = found and with_statements(
-        base.text,
-        call.plan,
-        planned,
-        found,
-        call.run_judge,
-        given=given,
-        is_sandboxed=call.is_sandboxed,
-        within=base.lines,
-    )
+    graded = base.call.graded
+    part = replace(graded, plan=base.call.plan, file=graded.file.with_text(base.text))
+    tried = found and with_statements(part, planned, found, base.lines)
     first = next(iter(tried.findings), None) if tried else None
     if not first or first.id != known or not first.cure.endswith(ALL_IS_RIGHT):
         return ""

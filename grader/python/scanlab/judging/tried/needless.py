@@ -1,15 +1,13 @@
 """What a right program does not need, found by trying without it: a barrier, or a step of a loop."""
 
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Iterable
 
 from scanlab.errors import KitError, WorkError
-from scanlab.judging.compile import build_runner
-from scanlab.judging.compiler.messages import own_lines
+from scanlab.judging.learners_file import LearnersFile
 from scanlab.judging.plan import Plan, PlannedCorrectness
 from scanlab.judging.result import CheckResult, Finding, LabResult, Part
-from scanlab.judging.tried.statements import MANY, without_comments
-from scanlab.scratch import scratch
+from scanlab.judging.tried.graded import MANY, Graded
 
 LAST_STEP = re.compile(r"\bfor *\([^;]{0,200};[^;<]{0,200}(?P<last><=)[^;<]{0,200};[^;]{0,100}(?:\*=|/=|<<=|>>=)")
 """A loop over strides that also takes the step at which its variable has reached the limit."""
@@ -25,24 +23,17 @@ def are_results_right(plan: Plan, found: Iterable[CheckResult]) -> bool:
     return all(check.verdict == "pass" for check in found if check.name in of_results)
 
 
-def barriers(text: str, given: Collection[str] = ()) -> tuple[int, ...]:
-    """Return the learner's lines of a program (`own_lines`) that have a barrier, at most MOST_BARRIERS."""
-    own = own_lines(text.split("\n"), given)
-    lines = enumerate(without_comments(text).split("\n"), 1)
-    return tuple(number for number, code in lines if number in own and BARRIER.search(code))[:MOST_BARRIERS]
+def barriers(file: LearnersFile) -> tuple[int, ...]:
+    """Return the learner's lines of a program that have a barrier, at most MOST_BARRIERS."""
+    return tuple(number for number in sorted(file.own) if BARRIER.search(file.codes[number - 1]))[:MOST_BARRIERS]
 
 
-def needless_barrier(
-    plan: Plan, text: str, run_judge: Callable[[Plan], LabResult], given: Collection[str] = ()
-) -> Finding | None:
+def needless_barrier(graded: Graded) -> Finding | None:
     """Return advice to leave out a barrier, where it can go for all functions of the lab.
 
     Only the first such one: of two in a row each is needless, and both are not.
-
-    `plan` is what is graded, `text` the learner's file; `run_judge` runs the judge on a plan.
-    `given` as in `own_lines`.
     """
-    lines = barriers(text, given)
+    plan, lines = graded.plan, barriers(graded.file)
     firsts: dict[str, PlannedCorrectness] = {}
     for check in plan.checks:
         if isinstance(check, PlannedCorrectness):
@@ -53,56 +44,39 @@ def needless_barrier(
             break
         sizes = [max((n for n in check.sizes if n <= MANY), default=check.sizes[0])]
         small = check.model_copy(update={"sizes": sizes, "repeats": 1, "extra": [], "needs": None})
-        (tried,) = run_judge(plan.model_copy(update={"checks": [small], "barriers": lines})).checks
+        (tried,) = graded.run_judge(plan.model_copy(update={"checks": [small], "barriers": lines})).checks
         again = {one.parts[0].line: one for one in tried.findings if one.id == NEEDLESS}
         found = found or list(again.values())
         lines = tuple(line for line in lines if line in again)
     return next((one for one in found if one.parts[0].line in lines), None)
 
 
-def last_steps(text: str, given: Collection[str] = ()) -> list[tuple[int, str]]:
+def last_steps(file: LearnersFile) -> list[tuple[int, str]]:
     """Return loops over strides in the learner's lines that end with `<=`: the line, and the program with `<`."""
-    lines, codes = text.split("\n"), without_comments(text).split("\n")
-    own = own_lines(lines, given)
     found = []
-    for number, (line, code) in enumerate(zip(lines, codes, strict=True), 1):
-        loop = LAST_STEP.search(code) if number in own else None
-        if loop:
-            begin, end = loop.span("last")
-            changed = [*lines[: number - 1], f"{line[:begin]}<{line[end:]}", *lines[number:]]
+    for number in sorted(file.own):
+        if loop := LAST_STEP.search(file.codes[number - 1]):
+            line, (begin, end) = file.lines[number - 1], loop.span("last")
+            changed = [*file.lines[: number - 1], f"{line[:begin]}<{line[end:]}", *file.lines[number:]]
             found.append((number, "\n".join(changed)))
     return found[:MOST_LOOPS]
 
 
-def with_needless_steps(
-    result: LabResult,
-    plan: Plan,
-    text: str,
-    run_judge: Callable[[Plan], LabResult],
-    *,
-    given: Collection[str] = (),
-    is_sandboxed: bool,
-) -> LabResult:
-    """Return a result that advises, where all checks of results pass, to leave out steps which change nothing.
-
-    `plan` is what was graded, `text` the learner's file; `run_judge` runs the judge on a plan.
-    """
+def with_needless_steps(result: LabResult, graded: Graded) -> LabResult:
+    """Return a result that advises, where all checks of results pass, to leave out steps which change nothing."""
+    plan = graded.plan
     checks = [check for check in plan.checks if isinstance(check, PlannedCorrectness)]
     if plan.device != "vgpu" or not checks or not are_results_right(plan, result.checks):
         return result
     elements = {"provenance" if check.element == "affine" else check.element for check in checks}
     needless = []
-    for line, program in last_steps(text, given):
-        with scratch() as folder:
-            path = folder / "scan.cu"
-            path.write_text(program, encoding="utf-8")
-            try:
-                runners = {
-                    element: str(build_runner(path, element, "vgpu", is_sandboxed=is_sandboxed)) for element in elements
-                }
-                tried = run_judge(plan.model_copy(update={"checks": checks, "runners": runners}))
-            except (WorkError, KitError):
-                continue
+    for line, program in last_steps(graded.file):
+        if (runners := graded.built(program, elements)) is None:
+            continue
+        try:
+            tried = graded.run_judge(plan.model_copy(update={"checks": checks, "runners": runners}))
+        except (WorkError, KitError):
+            continue
         if tried.verdict == "pass":
             needless.append(line)
     for line in needless:

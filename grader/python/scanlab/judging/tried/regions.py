@@ -7,11 +7,10 @@ from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from scanlab.judging.compiler.messages import own_lines, runs_of
+from scanlab.judging.learners_file import LearnersFile, lines_in_regions, runs_of, without_comments
 from scanlab.judging.result import CheckResult
 from scanlab.judging.tried.runs import Base, Call, is_right
 from scanlab.judging.tried.slips.program import Mistake, Program
-from scanlab.judging.tried.statements import without_comments
 from scanlab.labs.skeleton import regions
 
 
@@ -27,9 +26,10 @@ class Part:
 
 def parts_of(text: str) -> list[Part]:
     """Return the regions of a file, by function."""
-    program = Program(text, Mistake(""))
+    file = LearnersFile(text)
+    program = Program(file, Mistake(""))
     found: dict[int, Part] = {}
-    for place, region in enumerate(runs_of(own_lines(program.lines))):
+    for place, region in enumerate(runs_of(file.in_regions)):
         first = program.function(region.start).start
         known = found.get(first, Part((), frozenset(), program.is_of_device(region.start)))
         found[first] = Part((*known.regions, place), known.lines.union(region), known.is_of_device)
@@ -39,7 +39,7 @@ def parts_of(text: str) -> list[Part]:
 def mixed(text: str, solution: Sequence[str], replaced: Collection[int]) -> str:
     """Return a program in which some regions are those of a solution, each in one line and as many empty ones."""
     lines = text.split("\n")
-    for place, region in enumerate(runs_of(own_lines(lines))):
+    for place, region in enumerate(runs_of(lines_in_regions(lines))):
         if place in replaced:
             code = " ".join(without_comments(solution[place]).split())
             lines[region.start - 1 : region.stop - 1] = [code, *("" for _ in region[1:])]

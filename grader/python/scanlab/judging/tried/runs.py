@@ -1,16 +1,15 @@
 """The failing call of a check, made again by another program."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from scanlab.errors import KitError, WorkError
-from scanlab.judging.compile import build_runner
-from scanlab.judging.plan import Limits, Plan, PlannedCheck, PlannedCorrectness, PlannedCount
-from scanlab.judging.result import CheckResult, LabResult
-from scanlab.judging.tried.statements import MANY
+from scanlab.judging.plan import Plan, PlannedCheck, PlannedCorrectness, PlannedCount
+from scanlab.judging.result import CheckResult
+from scanlab.judging.tried.graded import MANY, Graded
 from scanlab.judging.tried.versions import can_be_joined, device_codes, with_one_entry
 from scanlab.scratch import scratch
 
@@ -26,8 +25,6 @@ SAME_DATA = "the same data is right under "
 MORE_SEEDS = 6
 """With which a program that fails under some schedules only is looked at again."""
 
-Judge = Callable[[Plan], LabResult]
-
 
 @dataclass(frozen=True)
 class Call:
@@ -37,40 +34,27 @@ class Call:
     every: PlannedCorrectness
     """The check with all of its sizes …"""
     counts: tuple[PlannedCount, ...]
-    """… those of the work that is done then …"""
-    limits: Limits
-    """… and how long they may take."""
+    """… and those of the work that is done then."""
+    graded: Graded
     plan: Plan
-    run_judge: Judge
-    is_sandboxed: bool
+    """With the program that makes the call, and with limits of what is tried."""
     others: tuple[PlannedCorrectness, ...] = ()
     """Checks of other functions, which the program passes."""
 
     @classmethod
     def of_size(
-        cls,
-        planned: PlannedCorrectness,
-        n: int,
-        plan: Plan,
-        run_judge: Judge,
-        *,
-        passed: Sequence[PlannedCorrectness] = (),
-        is_sandboxed: bool,
+        cls, planned: PlannedCorrectness, n: int, graded: Graded, passed: Sequence[PlannedCorrectness] = ()
     ) -> "Call":
-        """Return the part of a check that is asked of what is tried; `plan` is what was graded.
-
-        `passed`: what the program has passed.
-        """
+        """Return the part of a check that is asked of what is tried; `passed`: checks that the program has passed."""
         alike = (one for one in passed if one.element == planned.element and any(size <= MANY for size in one.sizes))
         others = {one.entry: _with_few(one) for one in alike if one.entry != planned.entry}
-        graded = plan.limits
-        least = {"warp_instructions": INSTRUCTIONS, "seconds": TRY_SECONDS}
+        plan, least = graded.plan, {"warp_instructions": INSTRUCTIONS, "seconds": TRY_SECONDS}
         limits = {key: min(getattr(plan.limits, key), most) for key, most in least.items()}
-        plan = plan.model_copy(update={"limits": plan.limits.model_copy(update=limits)})
+        tried = plan.model_copy(update={"limits": plan.limits.model_copy(update=limits)})
         every = planned.model_copy(update={"needs": None})
         amounts = (one for one in plan.checks if isinstance(one, PlannedCount) and one.among == planned.name)
         counts = tuple(one.model_copy(update={"needs": None}) for one in amounts)
-        return cls(_with_few(planned, n), every, counts, graded, plan, run_judge, is_sandboxed, tuple(others.values()))
+        return cls(_with_few(planned, n), every, counts, graded, tried, tuple(others.values()))
 
     @property
     def element(self) -> str:
@@ -85,7 +69,7 @@ class Call:
 
     def can_be_joined(self, text: str) -> bool:
         """Return whether `codes` can be asked for the device code of a version."""
-        return not self.is_sandboxed and can_be_joined(text)
+        return not self.graded.is_sandboxed and can_be_joined(text)
 
     def codes(self, texts: Sequence[str]) -> list[str]:
         """Return the PTX of several versions of a submission; nothing of one that does not compile."""
@@ -111,7 +95,7 @@ class Call:
                 path.write_text(code, encoding="utf-8")
                 update |= {"device_code": str(path)}
             try:
-                return self.run_judge(self.plan.model_copy(update=update)).checks
+                return self.graded.run_judge(self.plan.model_copy(update=update)).checks
             except (WorkError, KitError):
                 return ()
 
@@ -128,7 +112,7 @@ class Call:
 
         They have as much time as what was graded.
         """
-        call = replace(self, plan=self.plan.model_copy(update={"limits": self.limits}))
+        call = replace(self, plan=self.plan.model_copy(update={"limits": self.graded.plan.limits}))
         check, *counts = call._checked([self.every, *self.counts], code, is_brief=True) or (None,)
         return check is not None and is_right(check), all(one is not None and one.verdict == "pass" for one in counts)
 
@@ -154,14 +138,8 @@ class Call:
 
     def by_program(self, text: str) -> "Call | None":
         """Return the call made by another program; None where that does not compile."""
-        with scratch() as folder:
-            path = folder / self.name
-            path.write_text(text, encoding="utf-8")
-            try:
-                runner = build_runner(path, self.element, "vgpu", is_sandboxed=self.is_sandboxed)
-            except (WorkError, KitError):
-                return None
-        return replace(self, plan=self.plan.model_copy(update={"runners": {self.element: str(runner)}}))
+        runners = self.graded.built(text, [self.element], self.name)
+        return replace(self, plan=self.plan.model_copy(update={"runners": runners})) if runners else None
 
 
 def _with_few(planned: PlannedCorrectness, *more: int) -> PlannedCorrectness:

@@ -7,16 +7,14 @@ across the place before.
 """
 
 import re
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from scanlab.errors import KitError, WorkError
-from scanlab.judging.compile import build_runner
-from scanlab.judging.compiler.messages import own_lines, runs_of
-from scanlab.judging.plan import Mark, Plan, PlannedCorrectness
+from scanlab.judging.learners_file import LearnersFile, runs_of
+from scanlab.judging.plan import Mark, PlannedCorrectness
 from scanlab.judging.result import Cause, CheckResult, Finding, LabResult
-from scanlab.scratch import scratch
+from scanlab.judging.tried.graded import MANY, Graded
 
 CURABLE = ("race.shared", "race.global", "fence.missing")
 CASE = re.compile(r" --n (?P<n>[0-9]{1,10}) --seed [0-9]{1,20} --schedule (?P<schedule>\w{1,20})$")
@@ -30,8 +28,6 @@ MOVED = "barrier.divergent"
 """What a barrier is that was moved: the judge has given it the learner's own lines."""
 WRONG_LINES = "what is wrong is in"
 """How the fact begins in which of the learner's lines a mistake is."""
-MANY = 8192
-"""Elements of the call that has to be right as well, at most."""
 DEFINITION = """\
 template <int line>
 __host__ __device__ __forceinline__ void scanlab_mark() {
@@ -42,7 +38,6 @@ __host__ __device__ __forceinline__ void scanlab_mark() {
 """
 ONE_ATOMIC = re.compile(r"^make line (?P<line>[0-9]{1,6}) one atomicAdd(?= )")
 ADDS = re.compile(r"(?:^|[;){}] ?)(?P<to>\*? ?[\w.\->]{1,60}+(?:\[[^\[\]=;]{1,60}\])?) ?\+= ?(?P<what>[^;=]{1,120});$")
-NO_CODE = re.compile(r"//[^\n]*+|/\*.*?(?:\*/|\Z)|\"(?:\\.|[^\"\\\n])*+\"?|(?<![0-9])'(?:\\.|[^'\\\n])*+'?", re.DOTALL)
 LABEL = re.compile(r"(?:else|case|default)\b")
 CONSTANT = re.compile(r"(?<!if )\b(?:constexpr|consteval)\b")
 """A function in which no mark can stand."""
@@ -61,16 +56,6 @@ class _Place:
     """A statement has begun that does not end before this line."""
     branches: int
     """In so many branches, which not all threads may take."""
-
-
-def without_comments(text: str) -> str:
-    """Return a program with spaces for its comments and digits for its texts; the lines stay what they are."""
-
-    def blank(found: re.Match[str]) -> str:
-        text = found.group()
-        return re.sub(r"[^\n]", " " if text[0] == "/" else "0", text)
-
-    return NO_CODE.sub(blank, text)
 
 
 def _places(code: str) -> list[_Place]:
@@ -100,18 +85,17 @@ def _places(code: str) -> list[_Place]:
     return places
 
 
-def marked(text: str, given: Collection[str] = ()) -> tuple[str, list[Mark]]:
-    """Return a program with marks before the statements in its own lines (`own_lines`), and the marks.
+def marked(file: LearnersFile) -> tuple[str, list[Mark]]:
+    """Return a program with marks before the statements in the learner's lines, and the marks.
 
     The first line behind them counts as well: what is missing at a region's end is put before it.
     """
-    lines, codes = text.split("\n"), without_comments(text).split("\n")
-    places, own = _places("\n".join(codes)), own_lines(lines, given)
+    lines, places = list(file.lines), _places("\n".join(file.codes))
     offset = DEFINITION.count("\n")
     marks = []
     is_own_before = False
-    for number, (line, code, place) in enumerate(zip(lines, codes, places, strict=True), 1):
-        is_own = number in own
+    for number, (line, code, place) in enumerate(zip(file.lines, file.codes, places, strict=True), 1):
+        is_own = number in file.own
         if not code.strip():
             continue
         if (is_own or is_own_before) and place.in_code and not place.in_statement and not LABEL.match(code.lstrip()):
@@ -123,14 +107,13 @@ def marked(text: str, given: Collection[str] = ()) -> tuple[str, list[Mark]]:
     return DEFINITION + "\n".join(lines), marks
 
 
-def with_atomic_in_words(result: LabResult, text: str) -> LabResult:
+def with_atomic_in_words(result: LabResult, file: LearnersFile) -> LabResult:
     """Return a result in which the cure of a line that adds says how its one atomic is written."""
     check = next(iter(result.failed_checks), None)
     mistake = next(iter(check.findings), None) if check else None
     found = ONE_ATOMIC.search(mistake.cure) if mistake else None
-    lines = text.split("\n")
-    line = lines[int(found["line"]) - 1] if found and int(found["line"]) <= len(lines) else ""
-    adds = ADDS.search(without_comments(line).strip())
+    line = file.codes[int(found["line"]) - 1] if found and int(found["line"]) <= len(file.codes) else ""
+    adds = ADDS.search(line.strip())
     if not check or not mistake or not found or not adds:
         return result
     to = adds["to"].strip()
@@ -153,30 +136,16 @@ def with_what_a_call_left(result: LabResult) -> LabResult:
     return with_said(result, check, mistake, advice=LEFT_BEHIND, cure="") if later else result
 
 
-def with_cure(
-    result: LabResult,
-    plan: Plan,
-    text: str,
-    run_judge: Callable[[Plan], LabResult],
-    *,
-    given: Collection[str] = (),
-    is_sandboxed: bool,
-) -> LabResult:
-    """Return a result in which the first mistake of the first check that failed says what cures it, if that is known.
-
-    `plan` is what was graded, `text` the learner's file; `run_judge` runs the judge on a plan.
-    `given` as in `own_lines`.
-    """
-    check = next(iter(result.failed_checks), None)
-    planned = next((one for one in plan.checks if check and one.name == check.name), None)
-    if check is None or not isinstance(planned, PlannedCorrectness) or not check.cause or not check.findings:
+def with_cure(result: LabResult, graded: Graded) -> LabResult:
+    """Return a result in which the first mistake of the first failed check says what cures it, if that is known."""
+    failure = graded.first_failure(result)
+    found = CASE.search(failure.cause.next) if failure else None
+    if not failure or not found or not failure.check.findings:
         return result
-    found = CASE.search(check.cause.next)
-    mistake = check.findings[0]
-    is_known = mistake.cure or mistake.advice == LEFT_BEHIND
-    if not found or is_known or mistake.id not in CURABLE or plan.device != "vgpu":
+    check, mistake = failure.check, failure.check.findings[0]
+    if mistake.cure or mistake.advice == LEFT_BEHIND or mistake.id not in CURABLE:
         return result
-    tried = with_statements(text, plan, planned, found, run_judge, given=given, is_sandboxed=is_sandboxed)
+    tried = with_statements(graded, failure.planned, found)
     if tried is None:
         return result
     first = tried.findings[0] if tried.findings and tried.findings[0].cure else None
@@ -186,27 +155,19 @@ def with_cure(
         return with_said(result, check, mistake, cure=first.cure)
     if first.id != MOVED:  # of the marked program, whose lines are others
         return result
-    cause = tried.cause.model_copy(update={"headline": check.cause.headline, "next": check.cause.next})
+    cause = tried.cause.model_copy(update={"headline": failure.cause.headline, "next": failure.cause.next})
     return _because_of(result, check, first, cause)
 
 
 def with_statements(
-    text: str,
-    plan: Plan,
-    planned: PlannedCorrectness,
-    found: re.Match[str],
-    run_judge: Callable[[Plan], LabResult],
-    *,
-    given: Collection[str] = (),
-    is_sandboxed: bool,
-    within: frozenset[int] | None = None,
+    graded: Graded, planned: PlannedCorrectness, found: re.Match[str], within: frozenset[int] | None = None
 ) -> CheckResult | None:
     """Return what a check finds of a program at the call of a match of CASE, where its first mistake has what cures it.
 
     `within`: statements are tried in these lines, and the one behind them, only. None where a mark stands where no
     statement can, or where there is more than the judge can try: a grade needs no cure.
     """
-    program, marks = marked(text, given)
+    program, marks = marked(graded.file)
     if within is not None:
         behind = {next((mark.line for mark in marks if mark.line >= run.stop), 0) for run in runs_of(within)}
         marks = [mark for mark in marks if mark.line in within | behind]
@@ -218,20 +179,18 @@ def with_statements(
     schedules = sorted(planned.schedules, key=lambda one: one != found["schedule"])  # the one that fails first
     case: dict[str, Any] = {"sizes": sorted({n, many}), "schedules": schedules, "repeated_up_to": None}
     case |= {"extra": [], "needs": None}
-    with scratch() as folder:
-        path = folder / "scan.cu"
-        path.write_text(program, encoding="utf-8")
+    if runners := graded.built(program, [element]):
+        alone = {"checks": [planned.model_copy(update=case)], "runners": runners, "marks": tuple(marks)}
         try:
-            runner = build_runner(path, element, "vgpu", is_sandboxed=is_sandboxed)
-            alone = {"checks": [planned.model_copy(update=case)], "runners": {element: str(runner)}}
-            (tried,) = run_judge(plan.model_copy(update={**alone, "marks": tuple(marks)})).checks
+            (tried,) = graded.run_judge(graded.plan.model_copy(update=alone)).checks
         except (WorkError, KitError):
-            if program == marked(text)[0]:
-                return None
-            tried = None
-    if tried is None:  # outside of the regions anything may stand
-        return with_statements(text, plan, planned, found, run_judge, is_sandboxed=is_sandboxed, within=within)
-    return tried
+            pass
+        else:
+            return tried
+    if not graded.file.given:
+        return None
+    regions = replace(graded, file=replace(graded.file, given=frozenset()))  # outside of them anything may stand
+    return with_statements(regions, planned, found, within)
 
 
 def _because_of(result: LabResult, check: CheckResult, found: Finding, cause: Cause) -> LabResult:

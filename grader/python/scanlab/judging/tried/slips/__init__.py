@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 
+from scanlab.judging.learners_file import LearnersFile
 from scanlab.judging.tried.slips import algorithm, blocks, changes, cuda, indices, language, memory, order, threads
 from scanlab.judging.tried.slips.program import Edit, Mistake, Program, Rule, Slip
 
@@ -20,22 +21,19 @@ TURN = 3
 """Edits of a rule, before those of the others."""
 
 
-def slips(
-    text: str, mistake: Mistake, most: int, *, given: frozenset[str] = frozenset(), is_plain: bool | None = None
-) -> Sequence[Slip]:
-    """Return edits that may make a program right, each once, the likeliest first, at most so many.
+def slips(file: LearnersFile, mistake: Mistake, most: int, *, is_plain: bool | None = None) -> Sequence[Slip]:
+    """Return edits of the learner's lines that may make a program right, each once, the likeliest first.
 
-    They are in the learner's regions, and where a line stands outside of these that is not among the `given` ones,
-    which have no indents.
+    They are at most so many.
     `is_plain`: only those that are hardly ever meant as they stand, or only the others.
     """
-    program = Program(text, mistake, given)
+    program = Program(file, mistake)
     found: dict[str, Slip] = {}
     for rules in (PLAIN, OTHERS, LAST):
         for rule, edit in _in_turn(rules, program) if is_plain is not (rules is not PLAIN) else ():
             is_sure = edit.is_sure or rule.is_sure or rule in language.RULES
             slip = replace(program.slip(edit), is_sure=is_sure, is_common=rule.is_common)
-            if edit.line in program.numbers and slip.program != text:
+            if edit.line in program.numbers and slip.program != file.text:
                 found.setdefault(slip.program, slip)
             if len(found) == most:
                 return list(found.values())

@@ -5,8 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from scanlab.judging.compiler.messages import own_lines
-from scanlab.judging.tried.statements import without_comments
+from scanlab.judging.learners_file import LearnersFile, without_comments
 
 LONGEST = 200
 """Longer lines are not looked at."""
@@ -102,19 +101,15 @@ class Edit:
 class Program:
     """The lines of a learner's file, as they are (`lines`) and without comments and texts (`codes`)."""
 
-    def __init__(self, text: str, mistake: Mistake, given: frozenset[str] = frozenset()) -> None:
-        """Take a program apart.
-
-        Edits are for the learner's regions, and then for lines outside of these that are not among the `given` ones.
-        """
+    def __init__(self, file: LearnersFile, mistake: Mistake) -> None:
+        """Take a program apart."""
         self.mistake = mistake
-        self.lines = text.split("\n")
-        self.codes = without_comments(text).split("\n")
+        self.lines = file.lines
+        self.codes = file.codes
         self.whole = "\n".join(self.codes)
-        own = own_lines(self.lines)
-        others = [at for at, line in enumerate(self.lines, 1) if at not in own and line.strip() not in given]
-        self.numbers = [*sorted(own if mistake.within is None else own & mistake.within), *others]
-        """Of the lines that may be edited."""
+        inside = file.in_regions if mistake.within is None else file.in_regions & mistake.within
+        self.numbers = [*sorted(inside), *sorted(file.own - file.in_regions)]
+        """Of the lines that may be edited: those of the learner's regions first."""
         self._functions: dict[int, str] = {}  # the code of each that has been asked for, by its first line
         self._ends = [end for end, code in enumerate(self.codes, 1) if code.startswith("}")]
 

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator
 
+from scanlab.judging.learners_file import without_comments
 from scanlab.judging.tried.slips.program import Edit, Program, Rule, compiled, rewrite
-from scanlab.judging.tried.statements import without_comments
 
 ALONE = re.compile(
     r"\b(lane|(?:t|tid|threadIdx\.x)(?:\s*%\s*(?:warp_size|warpSize|32))?)\s*==\s*(0|\w{1,40}(?:\.x)?\s*-\s*1|31)(?=\s*[)&|?])"
