@@ -133,13 +133,18 @@ CountedCalls& Judge::counted_in(const CheckPlan& check) {
     for (const CountedCall& call : other.calls)
       calls[call].what = std::max(calls[call].what, counting_for(other.counter));
   }
+  for (const CheckPlan& work : check.work)
+    for (const CountedCall& call : work.calls)
+      calls[call].what = std::max(calls[call].what, counting_for(work.counter));
   return calls;
 }
 
 void Judge::perform(const CheckPlan& check, CheckResult& result) {
   switch (check.kind) {
     case CheckPlan::Kind::correctness:
-      return check_correctness(plan_, check, device(check), counted_in(check), result);
+      check_correctness(plan_, check, device(check), counted_in(check), result);
+      for (const CheckPlan& work : check.work) check_work(check, work, result);
+      return;
     case CheckPlan::Kind::count:
       check_count(plan_, check, device(check), counted_[check.among], result);
       if (check.counter == "fences" && !check.among.empty())
@@ -148,6 +153,17 @@ void Judge::perform(const CheckPlan& check, CheckResult& result) {
     case CheckPlan::Kind::timing:
       return check_timing(plan_, check, device(check), result);
   }
+}
+
+void Judge::check_work(const CheckPlan& host, const CheckPlan& work, CheckResult& result) {
+  if (result.verdict != Verdict::pass || plan_.device != Plan::Device::vgpu || !plan_.trail.empty()) return;
+  CheckResult counted = empty_result(work);
+  check_count(plan_, work, device(host), counted_[host.name], counted);
+  if (counted.verdict == Verdict::pass) return;
+  result.verdict = counted.verdict;
+  result.cause = std::move(counted.cause);
+  result.findings.insert(result.findings.begin(), counted.findings.begin(), counted.findings.end());
+  result.findings_total += counted.findings_total;
 }
 
 Result Judge::result() const {

@@ -34,6 +34,7 @@ class Judge {
   /// The calls of a correctness check whose work is counted, none of them made yet.
   CountedCalls& counted_in(const CheckPlan& check);
   void perform(const CheckPlan& check, CheckResult& result);
+  void check_work(const CheckPlan& host, const CheckPlan& work, CheckResult& result);
   /// Empty: it can be run here.
   std::string reason_not_run_here(const CheckPlan& check) const;
   /// The check that this one needs, where that has not passed; otherwise null.

@@ -189,6 +189,35 @@ PlannedCall parse_call(Object& object) {
   return call;
 }
 
+void parse_count(Object& object, CheckPlan& check) {
+  check.counter = object.text("counter");
+  if (!contract::value_of<contract::Counter>(check.counter))
+    refuse(object.place("counter"), fmt::format("no counter is called \"{}\"", check.counter));
+  check.among = object.text("among", "");
+  object.list("calls", [&](const Value& json, const std::string& place) {
+    Object counted(json, place);
+    CountedCall call{parse_call(counted), counted.number("at_most"), counted.number("at_least")};
+    if (!call.at_most && !call.at_least) refuse(counted.place("at_most"), "expected at_most, at_least or both");
+    counted.finish();
+    check.calls.push_back(call);
+  });
+  if (check.calls.empty()) refuse(object.place("calls"), "expected at least one call");
+}
+
+/// What is counted in calls of a correctness check, as a check of the same entry and element.
+CheckPlan parse_work(Object object, const CheckPlan& host) {
+  CheckPlan work{.name = host.name,
+                 .title = host.title,
+                 .kind = CheckPlan::Kind::count,
+                 .entry = host.entry,
+                 .operation = host.operation,
+                 .element = host.element};
+  work.explain = object.text("explain", "");
+  parse_count(object, work);
+  object.finish();
+  return work;
+}
+
 void parse_correctness(Object& object, CheckPlan& check) {
   object.list("sizes", [&](const Value& size, const std::string& place) {
     check.sizes.push_back(as_whole(size, place, 0, largest_n));
@@ -206,27 +235,14 @@ void parse_correctness(Object& object, CheckPlan& check) {
   check.repeated_up_to = object.whole("repeated_up_to", 0, largest_n, check.repeated_up_to);
   if (const Value* prove = object.find("prove")) check.prove = parse_prove(Object(*prove, object.place("prove")));
   if (check.prove && has_count(check.entry)) refuse(object.place("prove"), "only scans are explored");
+  if (const Value* work = object.find("work"))
+    check.work.push_back(parse_work(Object(*work, object.place("work")), check));
   if (object.find("extra") == nullptr) return;
   object.list("extra", [&](const Value& extra, const std::string& place) {
     Object call(extra, place);
     check.extra.push_back(parse_call(call));
     call.finish();
   });
-}
-
-void parse_count(Object& object, CheckPlan& check) {
-  check.counter = object.text("counter");
-  if (!contract::value_of<contract::Counter>(check.counter))
-    refuse(object.place("counter"), fmt::format("no counter is called \"{}\"", check.counter));
-  check.among = object.text("among", "");
-  object.list("calls", [&](const Value& json, const std::string& place) {
-    Object counted(json, place);
-    CountedCall call{parse_call(counted), counted.number("at_most"), counted.number("at_least")};
-    if (!call.at_most && !call.at_least) refuse(counted.place("at_most"), "expected at_most, at_least or both");
-    counted.finish();
-    check.calls.push_back(call);
-  });
-  if (check.calls.empty()) refuse(object.place("calls"), "expected at least one call");
 }
 
 void parse_timing(Object& object, CheckPlan& check) {
@@ -246,14 +262,20 @@ void parse_timing(Object& object, CheckPlan& check) {
 }
 
 /// Keys that only checks of one kind have. A check may carry those of other kinds as null.
-constexpr std::pair<const char*, CheckPlan::Kind> keys_of_kinds[] = {
-    {"sizes", CheckPlan::Kind::correctness},   {"schedules", CheckPlan::Kind::correctness},
-    {"repeats", CheckPlan::Kind::correctness}, {"repeated_up_to", CheckPlan::Kind::correctness},
-    {"extra", CheckPlan::Kind::correctness},   {"prove", CheckPlan::Kind::correctness},
-    {"counter", CheckPlan::Kind::count},       {"calls", CheckPlan::Kind::count},
-    {"among", CheckPlan::Kind::count},         {"n", CheckPlan::Kind::timing},
-    {"full", CheckPlan::Kind::timing},         {"none", CheckPlan::Kind::timing},
-    {"seconds", CheckPlan::Kind::timing}};
+constexpr std::pair<const char*, CheckPlan::Kind> keys_of_kinds[] = {{"sizes", CheckPlan::Kind::correctness},
+                                                                     {"schedules", CheckPlan::Kind::correctness},
+                                                                     {"repeats", CheckPlan::Kind::correctness},
+                                                                     {"repeated_up_to", CheckPlan::Kind::correctness},
+                                                                     {"extra", CheckPlan::Kind::correctness},
+                                                                     {"prove", CheckPlan::Kind::correctness},
+                                                                     {"work", CheckPlan::Kind::correctness},
+                                                                     {"counter", CheckPlan::Kind::count},
+                                                                     {"calls", CheckPlan::Kind::count},
+                                                                     {"among", CheckPlan::Kind::count},
+                                                                     {"n", CheckPlan::Kind::timing},
+                                                                     {"full", CheckPlan::Kind::timing},
+                                                                     {"none", CheckPlan::Kind::timing},
+                                                                     {"seconds", CheckPlan::Kind::timing}};
 
 CheckPlan parse_check(Object object) {
   std::vector<std::pair<const char*, Operation>> entries;

@@ -63,6 +63,8 @@ struct CheckPlan {
   std::size_t repeated_up_to = std::numeric_limits<std::size_t>::max();
   std::vector<PlannedCall> extra;  ///< further sizes, each under this one schedule; their `repeat` is 0
   std::optional<Prove> prove;      ///< of scans, on the virtual GPU
+  /// Counts that have to be kept as well where all is right, of calls of this check; at most one.
+  std::vector<CheckPlan> work;
   // count
   std::string counter;
   std::vector<CountedCall> calls;  ///< in the check's order; each has to keep its limits

@@ -510,3 +510,42 @@ def test_of_one_persons_folder_a_broken_lab_is_not_graded_and_the_others_are(
     assert cli.main(["grade", "mine"]) == 3
     assert graded == ["01_sequential"]
     assert fault in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("lab", all_labs(), ids=lambda lab: lab.name)
+@pytest.mark.parametrize("seed", [7, 1234567])
+def test_sizes_of_each_rest_and_larger_ones_are_called_as_well(lab: Lab, seed: int) -> None:
+    plan = plans.make_plan(lab, "scan.cu", "again", {}, plans.Options(seed=seed))
+    checks = [check for check in plan.checks if isinstance(check, plans.PlannedCorrectness) and check.profile is None]
+    small = [check for check in checks if min(check.sizes) < 1025 < max(check.sizes)]
+    rests = {call.n % 32 for check in small for call in check.extra if 1024 < call.n < 1025 + 64}
+    assert len(rests) >= min(32, 8 * len(small))
+    assert all(max([*check.sizes, *(call.n for call in check.extra)]) > 65536 for check in small)
+
+
+def test_another_seed_calls_other_sizes() -> None:
+    sizes = [
+        {call.n for call in plans.make_plan(find_lab("02"), "", "", {}, plans.Options(seed=seed)).checks[0].extra}
+        for seed in (7, 8)
+    ]
+    assert len(sizes[0] - sizes[1]) > 5
+
+
+@pytest.mark.parametrize("lab", [lab for lab in all_labs() if lab.number != "01"], ids=lambda lab: lab.name)
+def test_in_each_scan_it_is_counted_how_threads_share_the_work(lab: Lab) -> None:
+    plan = plans.make_plan(lab, "scan.cu", "again", {}, plans.Options())
+    correctness, counts = of_kinds(plan)
+    counted = {check.among for check in counts if check.counter == "busiest_warp"}
+    for check in correctness:
+        if check.profile is None and min(check.sizes) < 1025:
+            assert (check.work is None) is (check.name in counted)
+            for call in check.work.calls if check.work else ():
+                assert plans.PlannedCall(n=call.n, schedule=call.schedule) in check.extra
+                assert call.at_most
+
+
+def test_where_one_size_is_asked_for_the_work_is_counted_there() -> None:
+    for n, schedule, expected in ((4000, None, [4000]), (4000, "random", []), (5, None, [])):
+        plan = plans.make_plan(find_lab("02"), "", "", {}, plans.Options(n=n, schedule=schedule))
+        (affine,) = (check for check in of_kinds(plan)[0] if check.name == "inclusive_affine")
+        assert [call.n for call in (affine.work.calls if affine.work else ())] == expected

@@ -94,7 +94,8 @@ void check_count(const Plan& plan, const CheckPlan& check, Device& device, const
 
     result.verdict = Verdict::fail;
     Cause cause{.id = "cost." + check.counter,
-                .headline = fmt::format("{} of {}, n = {}", check.counter, entry_name(check.entry), call.n),
+                .headline = fmt::format("{} of {}{}, n = {}", check.counter, entry_name(check.entry),
+                                        check.element == ElementType::affine ? " of affine maps" : "", call.n),
                 .rationale = is_known ? std::string(trimmed(check.explain)) : seen.unfollowed,
                 .expected = limits_text(check, call),
                 .actual = fmt::format("{} = {}", check.counter, is_known ? number(value) : "not known"),

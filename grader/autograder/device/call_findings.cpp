@@ -49,8 +49,9 @@ std::vector<vgpu::Finding> costly_additions(const vgpu::AdditionWork& work) {
     sum.in_chain += line.in_chain;
   }
   const auto shares = [](const Line& line) {
-    return fmt::format("{}, of which {} get into a result, {} are for nothing, and {} add the identity", line.made,
-                       line.useful, line.wasted(), line.with_identity);
+    return fmt::format(
+        "{}, of which {} get into a result, {} get into none or make a sum again, and {} add the identity", line.made,
+        line.useful, line.wasted(), line.with_identity);
   };
   std::vector<vgpu::Finding> found;
   const auto add = [&](const char* id, const char* advice, auto number, auto text) {

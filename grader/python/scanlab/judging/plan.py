@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from scanlab.contract import Device
+from scanlab.contract import Counter, Device
 from scanlab.errors import UsageError
 from scanlab.judging import sandbox
 from scanlab.judging.result import Model, Number
@@ -19,7 +19,6 @@ from scanlab.labs.rubric import (
     CheckBase,
     CorrectnessCheck,
     CountCheck,
-    Counter,
     Limits,
     Operation,
     Profile,
@@ -37,6 +36,8 @@ COUNTED_ORDER: Schedule = "lockstep"
 SIDE_BY_SIDE: Schedule = "random"
 COUNTED_SIDE_BY_SIDE = ("busiest_block", "chained_waits")
 """Counters of what blocks do beside each other. The others are counted where blocks run one after the other."""
+SHARED: Counter = "busiest_warp"
+"""What shows, in whatever scan, that one thread or warp does the work of all."""
 SAME_WORK: dict[Schedule, tuple[Schedule, ...]] = {"lockstep": ("lockstep", "in_order"), "random": ("random",)}
 MOST_ANNOUNCED = 2
 """Sizes that the rubric names and at which a count is taken. To count on names takes ten times as long as the call."""
@@ -56,6 +57,8 @@ TRAIL = re.compile(rf"\d{{1,9}}:{_STEP}(?: {_STEP})*")
 """One execution of one launch, as `grader/vgpu/core/explore/trail.hpp` writes it."""
 REPEATED_UP_TO = 1 << 14
 """Elements. What a second call shows of the first is seen of any size, and large ones take long."""
+TAILS_FROM, RESTS = 1025, 32
+"""Elements of the least size whose rest is tried: more than a block of most labs has. So many rests there are."""
 UNANNOUNCED = 8192
 """Elements that a correctness check's call of a size that only the seed knows has at most."""
 
@@ -119,6 +122,14 @@ class Prove(Model):
     seconds: Number
 
 
+class PlannedWork(Model):
+    """What is counted in calls of a correctness check, and has to be kept where all is right."""
+
+    counter: Counter
+    explain: str
+    calls: list[CountedCall]
+
+
 class PlannedCorrectness(CheckBase):
     """A correctness check with the calls that it makes here."""
 
@@ -130,6 +141,7 @@ class PlannedCorrectness(CheckBase):
     repeated_up_to: int | None = None
     """Elements; with more, there is one call under each schedule, of the repeats in turn. None: all are repeated."""
     extra: list[PlannedCall]
+    work: PlannedWork | None = None
     prove: Prove | None = None
 
 
@@ -276,9 +288,13 @@ def _planned(rubric: Rubric, check: Check, counts: Mapping[str, Counts], options
         return PlannedCount(**common, counter=check.counter, among=made.among, calls=calls)
     sizes = check.sizes + check.gpu_sizes if options.device == "gpu" else check.sizes
     extra = {Call(call.n, call.schedule) for one in counts.values() if one.among == check.name for call in one.calls}
+    work = _work(rubric, check, counts, options)
+    if work:
+        extra |= {Call(call.n, call.schedule) for call in work.calls}
     if not options.is_narrow:
         extra.add(_unannounced(check, options.seed))
         extra.update(Call(n, "weak") for n in sizes if 0 < n <= check.weak_up_to and "weak" not in check.schedules)
+        extra.update(Call(n, COUNTED_ORDER) for n in _beyond(rubric, check, options.seed))
     return PlannedCorrectness(
         **common,
         operation=check.operation,
@@ -287,7 +303,26 @@ def _planned(rubric: Rubric, check: Check, counts: Mapping[str, Counts], options
         repeats=check.repeats,
         repeated_up_to=None if options.is_narrow else REPEATED_UP_TO,
         extra=[PlannedCall(n=call.n, schedule=call.schedule) for call in sorted(extra)],
+        work=work,
     )
+
+
+def _work(
+    rubric: Rubric, check: CorrectnessCheck, counts: Mapping[str, Counts], options: Options
+) -> PlannedWork | None:
+    """Return how work is shared among threads in a scan in which no check counts that: one thread could do it all."""
+    shared = next((one for one in rubric.check if isinstance(one, CountCheck) and one.counter == SHARED), None)
+    if shared is None or shared.at_most is None or not _has_tails(check) or counts[shared.name].among == check.name:
+        return None
+    first, last = shared.range
+    n = options.n
+    if n is None:
+        n = random.Random(f"{options.seed} {check.name} work").randint(first, last)
+    if options.schedule is not None or not first <= n <= last:
+        return None
+    low, high = limits(shared, rubric.section, n)
+    call = CountedCall(n=n, schedule=COUNTED_ORDER, repeat=0, at_least=low, at_most=high)
+    return PlannedWork(counter=SHARED, explain=shared.explain, calls=[call])
 
 
 def scans(lab: Lab) -> list[str]:
@@ -325,6 +360,27 @@ def _unannounced(check: CorrectnessCheck, seed: int) -> Call:
     """Return a call of a size that no rubric names, as those that are counted have: each check has some."""
     secret = random.Random(f"{seed} {check.name}")
     return Call(_unnamed(secret, 1, min(max(*check.sizes, 1), UNANNOUNCED), check), COUNTED_ORDER)
+
+
+def _beyond(rubric: Rubric, check: CorrectnessCheck, seed: int) -> list[int]:
+    """Return sizes by which a program is found that is right at those that the rubric names, and wrong at others.
+
+    Larger ones than are run under all schedules; and a few that leave other rests, each check its own.
+    """
+    secret = random.Random(f"{seed} {check.name} beyond")
+    large = [secret.randint(low, high) for low, high in check.beyond if low > max(check.sizes)]
+    alike = [one.name for one in rubric.check if isinstance(one, CorrectnessCheck) and _has_tails(one)]
+    if check.name not in alike:
+        return large
+    shared = random.Random(f"{seed} tails")
+    first = TAILS_FROM + shared.randrange(RESTS)
+    tails = [first + rest for rest in shared.sample(range(RESTS), RESTS)]
+    begin = alike.index(check.name) * check.tails
+    return [tails[(begin + k) % RESTS] for k in range(check.tails)] + large
+
+
+def _has_tails(check: CorrectnessCheck) -> bool:
+    return check.tails > 0 and check.profile is None and min(check.sizes) < TAILS_FROM < max(check.sizes)
 
 
 def _unnamed(secret: random.Random, low: int, high: int, check: CorrectnessCheck | None) -> int:

@@ -135,8 +135,9 @@ def read(path: Path, device: str = "vgpu") -> Program | None:
         raise ValueError(f"{path}: {complete.name} has no check {', '.join(sorted(unknown))}")
     if is_gpu and any(kinds[name] in COUNTED for name in checks):
         return None
-    graded_as = complete if checks == [BUILD] else PartOfLab(complete, checks)
     finding = "" if is_gpu else expected["finding"] or ""
+    counts = [one.name for one in complete.rubric.check if one.kind == "count" and finding == f"cost.{one.counter}"]
+    graded_as = complete if checks == [BUILD] else PartOfLab(complete, [*checks, *counts])
     return Program(Submission(graded_as, whole(path)), verdicts, checks, finding)
 
 

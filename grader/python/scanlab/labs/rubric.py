@@ -61,6 +61,8 @@ class CorrectnessCheck(CheckBase):
     A GPU is asked for `gpu_sizes` as well: what would take the virtual GPU too long. Where blocks talk to each other,
     those up to `weak_up_to` are run under the schedule `weak` as well, under which many strong accesses take long.
     There are `repeats` calls of each, on other data; of sizes beyond `plan.REPEATED_UP_TO` one under each schedule.
+    There is one call more, in a fast order, of a size in each of the ranges `beyond` that lie behind these, and of
+    `tails` sizes of about 1500: the seed decides which.
     """
 
     kind: Literal["correctness"]
@@ -70,6 +72,8 @@ class CorrectnessCheck(CheckBase):
     schedules: Annotated[list[Schedule], Field(min_length=1)]
     weak_up_to: int = Field(default=0, ge=0)
     repeats: int = Field(default=1, ge=1)
+    beyond: list[Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=2, max_length=2)]] = []
+    tails: int = Field(default=0, ge=0)
 
 
 class CountCause(Table):

@@ -137,6 +137,13 @@ Explanation explain_global(Warp& w, std::uint64_t address, std::uint32_t bytes) 
     e.id = "host_pointer";
     e.details.push_back("the address is no device memory: is it a host pointer, or an uninitialised one?");
     e.advice = "pass pointers from cudaMalloc to the kernel";
+  } else if (p.allocation->freed && !p.allocation->label.starts_with("cuda")) {
+    e.target = "live memory";
+    e.details.push_back(
+        fmt::format("the address lies where {} was, which the program did not allocate", p.allocation->label));
+    e.advice =
+        "look at how the index is calculated: is it negative, or too large for its type (a short ends at 32767)? Or is "
+        "the pointer kept from an earlier call?";
   } else if (p.allocation->freed) {
     e.id = "use_after_free";
     e.target = "live memory";
