@@ -7,7 +7,7 @@ import pytest
 from scanlab.judging.learners_file import LearnersFile, runs_of
 from scanlab.judging.tried import versions
 from scanlab.judging.tried.regions import mixed, parts_of
-from scanlab.labs.skeleton import regions
+from scanlab.labs.skeleton import CLOSE, OPEN, regions
 from scanlab.paths import SOLUTIONS
 
 FILE = """\
@@ -112,3 +112,13 @@ def test_what_can_be_there_only_once_is_compiled_alone(text: str) -> None:
 def test_a_function_is_no_variable_of_the_device() -> None:
     assert versions.can_be_joined(FILE)
     assert versions.can_be_joined("__device__ int one(int x);\n__device__ __forceinline__ int two() { return 2; }")
+
+
+def test_the_learners_lines_are_in_regions_or_were_not_given() -> None:
+    lines = ("given();", OPEN, "mine();", "given();", CLOSE, "helper();", "", "given();")
+    text, given = "\n".join(lines), frozenset({"given();", OPEN, CLOSE})
+    assert LearnersFile(text).own == {3, 4}
+    assert LearnersFile(text, given).own == {3, 4, 6}
+    without = "\n".join(line for line in lines if line not in (OPEN, CLOSE))
+    assert LearnersFile(without).own == {1, 2, 3, 4, 5, 6}
+    assert LearnersFile(without, given).own == {2, 4}

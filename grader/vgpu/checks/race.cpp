@@ -1,5 +1,7 @@
 #include "vgpu/checks/race.hpp"
 
+#include <fmt/format.h>
+
 namespace scanlab::vgpu {
 
 const char* name_of(Hazard hazard) {
@@ -30,6 +32,14 @@ std::string advice_in_block(Hazard hazard) {
     return "both threads are of one warp, whose lanes need not go in step: only __syncwarp() or __syncthreads() orders "
            "them";
   return std::string("no barrier separates them: ") + may_happen_in_block(hazard);
+}
+
+std::string advice_on_update(unsigned line) {
+  return fmt::format(
+      "line {} reads the value, changes it and writes it back while another thread does the same, and one of the "
+      "changes "
+      "gets lost: do it by one atomic, such as atomicAdd",
+      line);
 }
 
 std::string advice_on_read(ReadUse use, bool is_in_block, Hazard hazard) {

@@ -51,11 +51,16 @@ void Requests::note_refusal(const std::string& kernel, std::string why) {
   Fault refusal;
   refusal.kind = Fault::Kind::refused;
   refusal.kernel = ptx::source_name(kernel);
+  const bool is_shared = why.find(" shared memory") != std::string::npos;
   const bool has_none = why.find(" with 0 ") != std::string::npos;
   refusal.headline = std::move(why);
-  refusal.advice = has_none ? "where nothing is to be done, with n = 0 or no section left, launch nothing; where there "
-                              "is, round the number of blocks up"
-                            : "look at the numbers between <<< and >>>";
+  refusal.advice =
+      is_shared  ? "a block has 49152 bytes, static and dynamic together; with cudaFuncSetAttribute(kernel, "
+                   "cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) before the launch, more dynamic ones. The "
+                   "third number between <<< and >>> counts bytes"
+      : has_none ? "where nothing is to be done, with n = 0 or no section left, launch nothing; where there "
+                   "is, round the number of blocks up"
+                 : "look at the numbers between <<< and >>>";
   note_fault(refusal);
 }
 

@@ -35,9 +35,14 @@ class LearnersFile:
 
     @cached_property
     def own(self) -> frozenset[int]:
-        """Return the numbers of the learner's lines: those in the regions, and others that were not given."""
+        """Return the numbers of the learner's lines: those in the regions, and others that were not given.
+
+        Without regions, which a learner may have removed, the latter alone, if it is known what was given.
+        """
         others = {at for at, line in enumerate(self.lines, 1) if line.strip() and line.strip() not in self.given}
-        return self.in_regions | (others if self.given else set())
+        if not self.given:
+            return self.in_regions
+        return frozenset(others) if len(self.in_regions) == len(self.lines) else self.in_regions | others
 
     def with_text(self, text: str) -> "LearnersFile":
         """Return another file for the same lab."""

@@ -210,11 +210,9 @@ Finding GlobalRaces::describe(const Key& key, const Found& found) const {
     const bool is_value = !c.earlier.how.is_strong && !c.later.how.is_strong;
     // A number that both have taken from a counter is no flag: it is set and seen by the same line.
     const bool has_flag = c.flag.when && c.flag.set_line != c.flag.seen_line;
-    if (found.is_update)
-      f.advice = fmt::format(
-          "line {} reads the value, changes it and writes it back while another thread does the same, and one of the "
-          "changes gets lost: do it by one atomic, such as atomicAdd",
-          later.where.line);
+    const bool is_one_line = earlier.where.line == later.where.line && earlier.where.file == later.where.file;
+    if (found.is_update || (is_value && is_one_line && c.has_several_writers && !c.later.how.writes()))
+      f.advice = advice_on_update(later.where.line);
     else if (is_value && !is_in_block && c.has_several_writers && !c.later.how.writes())
       f.advice = fmt::format(
           "several threads of block {} write it, and block {} does not wait for all of them: let only one thread do "

@@ -205,6 +205,8 @@ void BlockRaces::enter_shadow(const Access& a, Footprint what) {
     c.address = address;
     c.bytes = std::min(earlier.bytes, what.bytes);
     c.block = block_;
+    c.is_by_both = earlier.how.is_plain_read() && earlier.warp == what.warp &&
+                   (a.mask >> (thread % warp_size) & 1) != 0 && a.at(thread % warp_size) == a.at(lane);
     if (const auto seen = seen_.find(c.later.thread); seen != seen_.end() && seen->second.thread == thread) {
       c.flag_set = seen->second.set;
       c.flag_seen = seen->second.seen;

@@ -29,6 +29,7 @@ struct Conflict {
   ReadUse use = ReadUse::unknown;  ///< of a plain read beside an atomic
   /// The later thread has seen what the earlier one had set by that line, 0: nothing. No fence orders that.
   std::uint32_t flag_set = 0, flag_seen = 0;
+  bool is_by_both = false;    ///< the earlier thread, which reads, makes the later access as well, at the same place
   std::uint64_t address = 0;  ///< of the first byte that both touch, in the block's window
   std::uint32_t bytes = 0;    ///< of the smaller access
   std::uint64_t block = 0;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "vgpu/core/decode/decode.hpp"
 #include "vgpu/core/run/report.hpp"
 
@@ -72,6 +74,7 @@ void SharedRaces::join_warps() {
     const auto across = found_.lower_bound({earlier, later, array, Hazard{}, ReadUse{}});  // the least of the hazards
     if (hazard == Hazard::warp_synchronous && across != it) {
       across->second.count += it->second.count;
+      across->second.is_by_both |= it->second.is_by_both;
       it = found_.erase(it);
     } else {
       ++it;
@@ -97,7 +100,7 @@ void SharedRaces::touch(const AccessRun& run, How::Kind kind, BlockSync::Effect 
 }
 
 void SharedRaces::conflict(const Conflict& c) {
-  add({c.earlier.line, c.later.line, array_at(*kernel_, c.address), hazard_of(c), c.use}, {c, 1});
+  add({c.earlier.line, c.later.line, array_at(*kernel_, c.address), hazard_of(c), c.use}, {c, 1, c.is_by_both});
 }
 
 void SharedRaces::add(const Key& key, const Found& found) {
@@ -105,6 +108,21 @@ void SharedRaces::add(const Key& key, const Found& found) {
   if (is_new) return;
   if (found.example.block < known->second.example.block) known->second.example = found.example;
   known->second.count += found.count;
+  known->second.is_by_both |= found.is_by_both;
+}
+
+/// Does a line read what it writes, and write what others write by it?
+bool SharedRaces::is_update(const Key& key, const Found& found) const {
+  const Conflict& c = found.example;
+  const auto line_of = [&](std::uint32_t line) { return own_place(*kernel_->module, line).line; };
+  const auto& [earlier, later, array, hazard, use] = key;
+  if (!c.earlier.how.is_plain_read() == !c.later.how.is_plain_read() || line_of(earlier) != line_of(later))
+    return false;
+  return found.is_by_both || std::ranges::any_of(found_, [&](const auto& of) {
+           const Conflict& other = of.second.example;
+           return std::get<2>(of.first) == array && other.earlier.how.writes() && other.later.how.writes() &&
+                  line_of(other.earlier.line) == line_of(earlier) && line_of(other.later.line) == line_of(earlier);
+         });
 }
 
 Finding SharedRaces::describe(const Key& key, const Found& found) const {
@@ -119,7 +137,8 @@ Finding SharedRaces::describe(const Key& key, const Found& found) const {
                            index_text(f.block, f.grid_size));
   for (const Conflict::Side& side : {c.earlier, c.later})
     f.parts.push_back(part_by(*kernel_, name_of(side.how.kind), side.line, side.thread));
-  f.advice = advice_on(c, hazard, *kernel_->module);
+  f.advice =
+      is_update(key, found) ? advice_on_update(f.parts.back().where.line) : advice_on(c, hazard, *kernel_->module);
   f.count = found.count;
   return f;
 }

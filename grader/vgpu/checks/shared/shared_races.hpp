@@ -61,6 +61,7 @@ class SharedRaces : public Check, private ConflictSink<Conflict> {
   struct Found {
     Conflict example;
     std::uint64_t count = 0;
+    bool is_by_both = false;  ///< as of a conflict, of any of them
   };
 
   void touch(const AccessRun& run, How::Kind kind, BlockSync::Effect effect);
@@ -68,6 +69,7 @@ class SharedRaces : public Check, private ConflictSink<Conflict> {
   void guessed(std::uint32_t line) override { guesses_.insert(line); }
   void add(const Key& key, const Found& found);
   void join_warps();
+  bool is_update(const Key& key, const Found& found) const;
   Finding describe(const Key& key, const Found& found) const;
   BlockRaces& block_of(const Actor& actor) { return *blocks_[actor.slot]; }
 

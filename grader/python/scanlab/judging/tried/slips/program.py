@@ -107,8 +107,9 @@ class Program:
         self.lines = file.lines
         self.codes = file.codes
         self.whole = "\n".join(self.codes)
-        inside = file.in_regions if mistake.within is None else file.in_regions & mistake.within
-        self.numbers = [*sorted(inside), *sorted(file.own - file.in_regions)]
+        inside = file.in_regions & file.own
+        within = inside if mistake.within is None else inside & mistake.within
+        self.numbers = [*sorted(within), *sorted(file.own - inside)]
         """Of the lines that may be edited: those of the learner's regions first."""
         self._functions: dict[int, str] = {}  # the code of each that has been asked for, by its first line
         self._ends = [end for end, code in enumerate(self.codes, 1) if code.startswith("}")]
