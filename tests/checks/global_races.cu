@@ -20,6 +20,10 @@ __global__ void plain_sum(int* d_sum) {
   if (threadIdx.x == 0) *d_sum += 1;
 }
 
+__global__ void plain_count(int* d_sum) {
+  if (threadIdx.x % 2 == 0) *d_sum += 1;
+}
+
 __global__ void plain_clear(int* d_bins) {
   if (blockIdx.x == 0 && threadIdx.x < 4) d_bins[threadIdx.x] = 0;
   atomicAdd(&d_bins[threadIdx.x % 4], 1);
@@ -44,6 +48,7 @@ int main() {
   clear(), neighbours_block<<<blocks, block>>>(d_x);
   clear(), in_block<<<1, block>>>(d_y);
   clear(), plain_sum<<<blocks, block>>>(d_y);
+  clear(), plain_count<<<blocks, block>>>(d_y);
   clear(), plain_clear<<<blocks, block>>>(d_y);
   clear(), atomics_of_the_block<<<blocks, block>>>(d_y);
   clear(), one_place_for_two<<<1, block>>>(d_y);

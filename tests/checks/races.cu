@@ -57,6 +57,15 @@ __global__ void histogram(const int* d_x, int* d_y) {
   if (threadIdx.x < 16) d_y[threadIdx.x] = s_bin[threadIdx.x];
 }
 
+__global__ void plain_histogram(const int* d_x, int* d_y) {
+  __shared__ int s_count[16];
+  if (threadIdx.x < 16) s_count[threadIdx.x] = 0;
+  __syncthreads();
+  s_count[d_x[threadIdx.x] & 15]++;
+  __syncthreads();
+  if (threadIdx.x < 16) d_y[threadIdx.x] = s_count[threadIdx.x];
+}
+
 __global__ void copy_ahead(const int* d_x, int* d_y) {
   __shared__ int s_tile[block];
   __pipeline_memcpy_async(&s_tile[threadIdx.x], &d_x[threadIdx.x], sizeof(int));
@@ -79,6 +88,7 @@ int main() {
   tiles<<<1, dim3(16, 8)>>>(d_y);
   warp_reduction<<<1, 32, 32 * sizeof(int)>>>(d_y);
   histogram<<<1, block>>>(d_y, d_y);
+  plain_histogram<<<1, block>>>(d_y, d_y);
   copy_ahead<<<1, block>>>(d_y, d_y);
   std::printf("%s\n", cudaGetErrorName(cudaDeviceSynchronize()));
 }
