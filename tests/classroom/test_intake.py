@@ -259,14 +259,25 @@ def test_the_newest_counts_per_lab(pile: Path) -> None:
     assert graded_files(got.taken_in, one) == [*one.files[1:]]
 
 
-def test_numbered_attempts_count_by_number(pile: Path) -> None:
+@pytest.mark.parametrize("name", ["attempt_{}", "Attempt {}", "my-version-{}", "Try{}", "scan submission {}"])
+def test_a_folders_number_says_which_file_is_newer_and_is_no_attempts_number(pile: Path, name: str) -> None:
     for number, text in ((2, NEWER), (10, TEXT)):
-        os.utime(put(pile / f"s0001/attempt_{number}/scan_01.cu", text), (1e9 - number, 1e9 - number))
+        os.utime(put(pile / f"s0001/{name.format(number)}/scan_01.cu", text), (1e9 - number, 1e9 - number))
     put(pile / "s0002/scan_01.cu")
     got = taken(pile)
     one = got.taken_in.submissions[0]
-    assert [(file.attempt, got.sources[file.sha256]) for file in one.files] == [(2, NEWER), (10, TEXT)]
-    assert one.attempt == 10
+    assert [(file.attempt, got.sources[file.sha256]) for file in one.files] == [(None, NEWER), (None, TEXT)]
+    assert one.attempt is None
+
+
+@pytest.mark.parametrize("name", ["geometry{}", "entry {}", "attempt {} of 2026", "conversion{}", "retry_{}", "lab-{}"])
+def test_other_words_with_a_number_say_nothing(pile: Path, name: str) -> None:
+    for number, text in ((2, NEWER), (10, TEXT)):
+        put(pile / f"s0001/{name.format(number)}/scan_01.cu", text)
+    put(pile / "s0002/scan_01.cu")
+    one = taken(pile).taken_in.submissions[0]
+    assert one.files == ()
+    assert [len(question.candidates) for question in one.questions] == [2]
 
 
 def test_a_text_that_is_handed_in_again_is_no_attempt_but_going_back_is_one(pile: Path) -> None:
@@ -276,14 +287,14 @@ def test_a_text_that_is_handed_in_again_is_no_attempt_but_going_back_is_one(pile
     assert [got.sources[file.sha256] for file in got.taken_in.submissions[0].files] == [TEXT, NEWER, TEXT]
 
 
-def test_moodles_attempts_are_numbered_by_their_names(pile: Path) -> None:
+def test_folders_in_moodle_are_ordered_by_their_names(pile: Path) -> None:
     for number, text in ((1, TEXT), (2, NEWER)):
         put(pile / f"Student One_11_assignsubmission_file/Attempt {number}/scan_01.cu", text)
     got = taken(pile, roster="id,name,login\ns0001,Student One,one\ns0002,Student Two,two\n")
     attempts = {
         one.key: [(file.attempt, got.sources[file.sha256]) for file in one.files] for one in got.taken_in.submissions
     }
-    assert attempts == {"s0001": [(1, TEXT), (2, NEWER)]}
+    assert attempts == {"s0001": [(None, TEXT), (None, NEWER)]}
 
 
 def test_attempts_of_unknown_age_are_no_guess(pile: Path) -> None:

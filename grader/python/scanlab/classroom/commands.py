@@ -356,12 +356,16 @@ def _report_stopped(request: Request, store: "Store", taken_in: "Class") -> None
 
 def _report_end(store: "Store", taken_in: "Class", outcome: "Outcome") -> None:
     from scanlab.classroom.progress import duration
+    from scanlab.course.attempts import not_accepted
 
     counts: Counter[str] = Counter()
-    ungraded = []
+    ungraded, beyond = [], []
     for submission in taken_in.submissions:
         if store.result(submission.key).exists():
-            counts[store.read_record(submission.key).verdict] += 1
+            record = store.read_record(submission.key)
+            counts[record.verdict] += 1
+            attempts = [f"{lab.lab} {attempt}" for lab in record.labs for attempt in not_accepted(lab)]
+            beyond += [f"{record.key} ({', '.join(attempts)})"] if attempts else []
         else:
             ungraded.append(submission.key)
     verdicts = ", ".join(
@@ -378,6 +382,8 @@ def _report_end(store: "Store", taken_in: "Class", outcome: "Outcome") -> None:
     if ungraded:
         print(f"  not graded yet: {_listed(ungraded)}")
     _report_people(taken_in)
+    if beyond:
+        print(f"attempts that do not count, by the course's at_most ({len(beyond)}): {_listed(beyond)}")
     if outcome.errors:
         print(f"the kit failed to grade {_count(len(outcome.errors), 'file')}; --resume tries again:")
         _lines(

@@ -23,7 +23,11 @@ from scanlab.labs.folders import all_labs
 from scanlab.labs.skeleton import untouched
 from scanlab.paths import shown
 
-ATTEMPT = re.compile(r"(?:attempt|try|version|submission)[\s_-]{0,3}(\d{1,4})", re.IGNORECASE)
+NUMBERED = re.compile(
+    r"(?:.*[\s_-])?(?:attempt|try|version|submission)[\s_-]{0,3}(?P<number>\d{1,4})", re.IGNORECASE | re.DOTALL
+)
+"""A folder that is called as one of several: `Attempt 2`, `scan_version_3`. Whoever hands in chooses that name: it says
+which of their files is newer, and is never the number of an attempt. No export that is read here has such a number."""
 LONGEST_KEY = 100
 MOST_LISTED = 5
 MOST_CANDIDATES = 20
@@ -318,29 +322,24 @@ class _File:
         return untouched(self.data.decode("utf-8", "replace"))
 
     def ages(self) -> tuple[str | None, int | None, int | None, float | None]:
-        """Return what rises with time: when it came, which attempt, Canvas's number, the file's own time."""
-        words = (self.handing.origin, *self.placed.parts[:-1])
-        attempt = next((int(found[1]) for word in words if (found := ATTEMPT.search(word))), None)
-        if self.handing.kind == "gradescope":
-            attempt = None  # the folder's number is the submission's
-        return self.handing.submitted_at, attempt, self.placed.order or None, self.placed.item.modified
+        """Return what rises with time: when it came, its folder's number, Canvas's number, the file's own time."""
+        folders = map(NUMBERED.fullmatch, self.placed.parts[:-1])
+        number = next((int(found["number"]) for found in folders if found), None)
+        return self.handing.submitted_at, number, self.placed.order or None, self.placed.item.modified
 
     def candidate(self, kept: dict[str, bytes]) -> Candidate:
         """Return the file as one that may be meant; its bytes are put into `kept`."""
         digest = hashlib.sha256(self.raw).hexdigest()
         kept[digest] = self.raw
-        at, number, *_ = self.ages()
-        return Candidate(
-            name=self.full_name, sha256=digest, origin=self.handing.origin, submitted_at=at, attempt=number
-        )
+        at = self.handing.submitted_at
+        return Candidate(name=self.full_name, sha256=digest, origin=self.handing.origin, submitted_at=at)
 
     def handed_in(self, lab: str, sources: dict[str, bytes]) -> HandedIn:
         """Return the file as one that is graded; its text is put into `sources`."""
         digest = hashlib.sha256(self.data).hexdigest()
         sources[digest] = self.data
-        at, number, *_ = self.ages()
         return HandedIn(
-            lab=lab, name=self.name, sha256=digest, submitted_at=at, attempt=number, origin=self.handing.origin,
+            lab=lab, name=self.name, sha256=digest, submitted_at=self.handing.submitted_at, origin=self.handing.origin,
             taken_as=taken_as(self.placed.parts[-1], self.read.done),
         )  # fmt: skip
 
@@ -480,14 +479,12 @@ class _Person:
             text = f"{newest.origin} {claimed if claims else 'is nobody on the roster'}: whose is it?"
             questions.append(Question(id=_who_id(self.owned.owners[0], self.owned.name), kind="who", text=text))
         times = [handing.submitted_at for handing in self.handings if handing.submitted_at]
-        attempts = [candidates[-1].ages()[1] for candidates in self.files.values()]
         member = {"member": self.owned.name} if self.owned.name else {}
         return Submission(
             key=key,
             student=self.owned.student,
             origin=newest.origin,
             submitted_at=newest.submitted_at or (max(times) if times else None),
-            attempt=max((attempt for attempt in attempts if attempt is not None), default=None),
             files=files,
             problems=tuple(problems),
             metadata={"scheme": newest.kind, **_own(newest, self.owned), **member},
