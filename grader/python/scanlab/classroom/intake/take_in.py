@@ -5,6 +5,7 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,15 @@ from scanlab.classroom.intake import texts
 from scanlab.classroom.intake.archives import expand
 from scanlab.classroom.intake.folders import walk
 from scanlab.classroom.intake.items import ARCHIVES, Item, is_source, is_text, printable
-from scanlab.classroom.intake.labfiles import LabNames, again, as_source, is_skeleton
+from scanlab.classroom.intake.labfiles import (
+    LabNames,
+    again,
+    as_source,
+    is_of_kit,
+    is_skeleton,
+    kit_roots,
+    stem_of,
+)
 from scanlab.classroom.intake.roster import Roster
 from scanlab.classroom.intake.schemes import Handing, Known, Placed, Source, sort_out
 from scanlab.classroom.intake.whose import SHARED, Owned, decide
@@ -313,13 +322,20 @@ class _File:
         """Return whether the file lies in a folder that is called like a lab."""
         return any(names.of_folder(part) == lab for part in self.placed.parts[:-1])
 
-    def is_scan(self) -> bool:
-        """Return whether the file is called as each lab's own is."""
-        return as_source(self.placed.parts[-1]).casefold() == "scan.cu"
+    @property
+    def stem(self) -> str:
+        """Return the name as names are compared: `scan` for `scan.cu`, `Scan (1).cu` and `scan-1.cu.txt`."""
+        return stem_of(self.placed.parts[-1])
 
+    @cached_property
     def is_untouched(self) -> bool:
         """Return whether it is as it was handed out."""
         return untouched(self.data.decode("utf-8", "replace"))
+
+    @property
+    def is_work(self) -> bool:
+        """Return whether a student has written something here, and a person can read it."""
+        return not self.is_untouched and (not self.read.fault or self.read.is_doubtful)
 
     def ages(self) -> tuple[str | None, int | None, int | None, float | None]:
         """Return what rises with time: when it came, its folder's number, Canvas's number, the file's own time."""
@@ -374,6 +390,7 @@ class _Person:
         self.asked: list[_Asked] = []
         found: dict[str, list[_File]] = {}
         unnamed: list[_File] = []
+        roots = kit_roots((placed.parts for handing in self.handings for placed in handing.files), names)
         for handing in self.handings:
             self.problems += [problem for problem in handing.problems if problem.lab is None or problem.lab in chosen]
             for placed in handing.files:
@@ -383,7 +400,7 @@ class _Person:
                 lab = names.of_file(placed.parts)
                 if lab in chosen:
                     found.setdefault(str(lab), []).append(file)
-                elif lab is None:
+                elif lab is None and not is_of_kit(placed.parts, roots):
                     unnamed.append(file)
         self._take(found, unnamed)
         self._ask_for_refused()
@@ -395,12 +412,15 @@ class _Person:
 
     def _take(self, found: dict[str, list[_File]], unnamed: list[_File]) -> None:
         for lab in self.chosen:  # any name will do in a lab's own folder
-            if lab not in found and (inside := [one for one in unnamed if one.is_in_folder_of(lab, self.names)]):
-                found[lab] = _programs(inside)
-                unnamed = [one for one in unnamed if one not in inside]
+            inside = [one for one in unnamed if one.is_in_folder_of(lab, self.names)]
+            if files := self._that_may_be(lab, found.get(lab, []), inside):
+                found[lab] = files
+                unnamed = [one for one in unnamed if one not in files]
         if len(self.chosen) == 1:  # and where one lab is graded; what then lies beside its file need say nothing
-            if not found and unnamed:
-                found[self.chosen[0]] = [one for one in unnamed if one.is_scan()] or _programs(unnamed)
+            lab = self.chosen[0]
+            named = found.get(lab) or [one for one in unnamed if one.stem == "scan"]
+            if files := self._that_may_be(lab, named, [one for one in unnamed if one not in named]):
+                found[lab] = files
             unnamed = []
         for lab in self.chosen:
             if lab in found:
@@ -409,9 +429,25 @@ class _Person:
         for file in _programs(unnamed):
             advice = f"name it {self.chosen[0]}/scan.cu or scan_{self.chosen[0][:2]}.cu"
             reason = f"does not say which lab it is: {advice}"
-            if wait and not file.is_untouched() and (not file.read.fault or file.read.is_doubtful):
+            if wait and file.is_work:
                 self.asked.append(_Asked(None, f"{file.name} does not say which lab it is", (file,), "lab"))
             self.problems.append(Problem(name=file.name, reason=reason))
+
+    def _that_may_be(self, lab: str, named: Sequence[_File], others: Sequence[_File]) -> list[_File]:
+        """Return the files that may be a lab's: those that are called so, and of `others` what may be meant as well.
+
+        That is any work where nothing `named` is; else what is called so with something more: `scan_v2.cu` beside
+        `scan.cu`.
+        """
+        if not named:
+            return _programs(others)
+        work = [file for file in others if file.is_work]
+        if not any(file.is_work for file in named):
+            return [*named, *_programs(work)]
+        stems = {file.stem for file in named} & self.names.stems_of(lab)
+        more = [file for file in work if any(stem in file.stem for stem in stems)]
+        has_program = any(file.is_called_program for file in named)
+        return [*named, *(file for file in more if file.is_called_program or not has_program)]
 
     def _choose(self, lab: str, files: list[_File]) -> None:
         """Take the files for one lab as attempts, or ask which is meant where nothing shows it."""
@@ -423,8 +459,8 @@ class _Person:
                 usable.append(file)
             elif file.read.is_doubtful:
                 doubtful.append(file)
-        begun = [file for file in usable if not file.is_untouched()]
-        usable = begun if begun and _is_one_handing(usable) else usable  # beside work, the kit's own file is none
+        begun = [file.handing for file in usable if file.is_work]  # beside work, a file as it was handed out is none
+        usable = [file for file in usable if file.is_work or not any(file.handing is handing for handing in begun)]
         attempts = _in_order(usable) if usable else []
         if doubtful and not usable:
             self.asked.append(_Asked(lab, f"{doubtful[0].name} {doubtful[0].read.fault}", tuple(doubtful)))
@@ -509,8 +545,9 @@ def question_id(*words: str) -> str:
 
 
 def _programs(files: Sequence[_File]) -> list[_File]:
-    """Return the files that are called programs, else the texts that look like one."""
-    return [file for file in files if file.is_called_program] or list(files)
+    """Return the files that are called programs, unless only texts that look like one have work in them."""
+    called = [file for file in files if file.is_called_program]
+    return called if any(file.is_work for file in called) else list(files)
 
 
 def _is_one_handing(files: Sequence[_File]) -> bool:
