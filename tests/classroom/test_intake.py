@@ -4,10 +4,11 @@ import hashlib
 import io
 import os
 import random
+import shutil
 import tarfile
 import time
 import zipfile
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pytest
 from hypothesis import given, settings
@@ -106,6 +107,12 @@ def test_an_archive_of_the_pile_is_the_same_class(tmp_path: Path, scheme: str, p
     from_folder, from_archive = (take_in(path, Wanted(title="x")).taken_in for path in (made.pile, archive))
     assert [len(one.files) for one in from_folder.submissions] == [2, 2, 2]
     assert from_folder == from_archive
+    folders = {
+        f"{parent.as_posix()}/": b"" for name in members for parent in PurePosixPath(name).parents if parent.name
+    }
+    if packing == "zip":  # as `zip -r` and desktops make them: with an entry for each folder
+        put(archive, zipped({**folders, **members}))
+        assert take_in(archive, Wanted(title="x")).taken_in == from_folder
 
 
 def test_the_metadata_that_exports_have(pile: Path) -> None:
@@ -198,6 +205,62 @@ def test_what_belongs_to_no_student_is_listed(pile: Path) -> None:
     assert [(one.name, one.reason) for one in taken(archive).taken_in.ignored] == [
         ("../scan_01.cu", "its name leaves the folder by `..`")
     ]
+
+
+EMPTY = "id,name,login\ns0001,Ann One,ann\ns0002,Bob Two,bob\ns0003,Cal Three,cal\ns0004,Dan Four,dan\n"
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "three"),
+    [
+        ("s0001", "s0002", "s0003"),
+        ("Ann One", "Bob Two", "Cal Three"),
+        (
+            "Ann One_11_assignsubmission_file_",
+            "Bob Two_12_assignsubmission_file_",
+            "Cal Three_13_assignsubmission_file_",
+        ),
+        ("Lab 1/One, Ann(ann)", "Lab 1/Two, Bob(bob)", "Lab 1/Three, Cal(cal)"),
+        ("scan-ann", "scan-bob", "scan-cal"),
+    ],
+)
+@pytest.mark.parametrize("packing", ["folder", "zip", "tar.gz"])
+def test_a_folder_without_any_file_is_no_hand_in(pile: Path, one: str, two: str, three: str, packing: str) -> None:
+    roster = EMPTY.replace("login", "github_username") if one == "scan-ann" else EMPTY
+    put(pile / one / "Submission attachment(s)/scan_01.cu")
+    (pile / one / "Feedback Attachment(s)").mkdir()
+    (pile / two).mkdir(parents=True)
+    (pile / three / "Submission attachment(s)/more").mkdir(parents=True)
+    put(pile / three / ".DS_Store")
+    where = pile
+    if packing != "folder":
+        where = Path(shutil.make_archive(str(pile), {"zip": "zip", "tar.gz": "gztar"}[packing], pile))
+    got = taken(where, roster=roster).taken_in
+    assert [(one.student and one.student.id, len(one.files)) for one in got.submissions] == [("s0001", 1)]
+    assert [student.id for student in got.missing] == ["s0002", "s0003", "s0004"]
+    assert got.ignored == ()
+    got = taken(where).taken_in
+    assert len(got.submissions) == 1
+    assert [problem.reason for problem in got.ignored] == ["is an empty folder: nothing was handed in"] * 2
+
+
+def test_an_empty_archive_and_an_empty_file_are_hand_ins(pile: Path) -> None:
+    put(pile / "s0001.zip", zipped({}))
+    put(pile / "s0002/work.zip", zipped({"src/": b""}))
+    put(pile / "s0003/scan_01.cu", b"")
+    put(pile / "s0004/report.pdf", b"%PDF")
+    (pile / "stranger").mkdir()
+    got = taken(pile, LABS[0], roster=EMPTY).taken_in
+    assert [one.student.id for one in got.submissions if one.student] == ["s0001", "s0002", "s0003", "s0004"]
+    assert all(one.problems for one in got.submissions)
+    assert [problem.name for problem in got.ignored] == ["stranger"]
+
+
+def test_a_pile_of_empty_folders_holds_no_submissions(pile: Path) -> None:
+    (pile / "s0001").mkdir()
+    (pile / "s0002").mkdir()
+    with pytest.raises(WorkError, match="holds no submissions\n  s0001 is an empty folder"):
+        taken(pile, LABS[0])
 
 
 # ---- attempts --------------------------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from scanlab.classroom.intake.labfiles import (
 )
 from scanlab.classroom.intake.roster import Roster
 from scanlab.classroom.intake.schemes import Handing, Known, Placed, Source, sort_out
-from scanlab.classroom.intake.whose import SHARED, Owned, decide
+from scanlab.classroom.intake.whose import SHARED, Owned, decide, find
 from scanlab.classroom.records import Candidate, Class, HandedIn, Problem, Question, Student, Submission
 from scanlab.contract import Device
 from scanlab.errors import UsageError, WorkError
@@ -89,8 +89,9 @@ def take_in(pile: Path, wanted: Wanted, roster: Roster | None = None, known: Cla
     held = {one.student.id: one.owners for one in known.submissions if one.student} if known else {}
     owners = frozenset(owner for one in known.submissions for owner in one.owners) if known else frozenset()
     sorted_out = sort_out(_items(pile), names, Known(roster, wanted.source, before, owners))
+    ignored = (*sorted_out.ignored, *_empty(sorted_out.empty, roster, owners))
     if not sorted_out.handings:
-        raise WorkError(f"{shown(pile)} holds no submissions{_reasons(sorted_out.ignored)}")
+        raise WorkError(f"{shown(pile)} holds no submissions{_reasons(ignored)}")
     found = decide(sorted_out.handings, roster, held, _settled(known))
     chosen = wanted.labs or _labs_present(sorted_out.handings, names)
     if not chosen:
@@ -119,14 +120,23 @@ def take_in(pile: Path, wanted: Wanted, roster: Roster | None = None, known: Cla
         has_roster=roster is not None,
         groups={name: tuple(one.id for one in members) for name, members in (roster.groups if roster else {}).items()},
         ignored=tuple(
-            problem if problem.name else problem.model_copy(update={"name": pile.name})
-            for problem in sorted_out.ignored
+            problem if problem.name else problem.model_copy(update={"name": pile.name}) for problem in ignored
         ),
         course=wanted.course,
         kit=wanted.kit,
     )
     others = sum({id(handing): person.others_of(handing) for person in taken for handing in person.handings}.values())
     return TakenIn(taken_in, texts_of.sources, others, texts_of.kept, sorted_out.wrapper)
+
+
+def _empty(empty: Iterable[Handing], roster: Roster | None, owners: Collection[str]) -> list[Problem]:
+    """Return which empty folders are no known student's: of those the roster says that they handed nothing in."""
+    unknown = [
+        one
+        for one in empty
+        if one.owner not in owners and not any(roster and find(one.kind, who, roster).students for who in one.who)
+    ]
+    return [Problem(name=one.origin, reason="is an empty folder: nothing was handed in") for one in unknown]
 
 
 def _settled(known: Class | None) -> dict[str, Student | None]:
