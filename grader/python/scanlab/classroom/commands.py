@@ -403,15 +403,14 @@ def _first_of(taken_in: "Class", sha256: str) -> str:
 
 def _report_people(taken_in: "Class") -> None:
     """Print what a person has to look at: what could not be taken, who is not known, who is missing."""
-    costly = [
-        f"{one.key}: {_problem(problem)}"
-        for one in taken_in.submissions
-        for problem in one.problems
-        if problem.lab is None or problem.lab not in {file.lab for file in one.files}
-    ]
-    if costly:
-        print(f"not taken as it was handed in ({len(costly)}):")
-        _lines(costly)
+    from scanlab.classroom.not_taken import beside_work, without_work
+
+    if without := without_work(taken_in):
+        print(f"0 points, since nothing of it could be graded ({len(without)}):")
+        _lines([line for lines in without.values() for line in lines])
+    if beside := beside_work(taken_in):
+        print(f"not taken as it was handed in ({len(beside)}):")
+        _lines(beside)
     several = [
         f"{one.key} {lab} ({count} attempts)"
         for one in taken_in.submissions
