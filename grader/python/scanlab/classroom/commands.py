@@ -297,6 +297,10 @@ def _report_intake(store: "Store", taken: "TakenIn") -> None:
             f"  all lies in the folder {_shown(taken.wrapper)}, which is taken for the export's own;"
             " if it is a student's: --from folders"
         )
+    if names := taken.other_names:
+        advice = "" if taken_in.groups else "; a group's submission? --groups CSV"
+        have = "have another name" if len(names) > 1 else "has another name"
+        print(f"  {len(names)} {have} than the roster, and the number counts: {_listed(names)}{advice}")
     answers = shown(store.folder / NAME)
     if pending := taken_in.pending():
         print(f"  {len(pending)} pending: no grade until {answers} says what they are: {_listed([*pending])}")

@@ -74,6 +74,8 @@ class TakenIn:
     """The bytes of files that wait for an answer, by their hashes."""
     wrapper: str = ""
     """The folder around everything that was taken for the export's own, where only its look says so."""
+    other_names: tuple[str, ...] = ()
+    """Keys of those whose number in the export stands beside another's name, with that name."""
 
 
 def take_in(pile: Path, wanted: Wanted, roster: Roster | None = None, known: Class | None = None) -> TakenIn:
@@ -126,7 +128,9 @@ def take_in(pile: Path, wanted: Wanted, roster: Roster | None = None, known: Cla
         kit=wanted.kit,
     )
     others = sum({id(handing): person.others_of(handing) for person in taken for handing in person.handings}.values())
-    return TakenIn(taken_in, texts_of.sources, others, texts_of.kept, sorted_out.wrapper)
+    called = ((key, printable(person.owned.called)) for person, key in zip(taken, keys, strict=True))
+    other_names = tuple(sorted(f"{key} ({name})" for key, name in called if name))
+    return TakenIn(taken_in, texts_of.sources, others, texts_of.kept, sorted_out.wrapper, other_names)
 
 
 def _empty(empty: Iterable[Handing], roster: Roster | None, owners: Collection[str]) -> list[Problem]:
