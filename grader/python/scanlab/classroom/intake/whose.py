@@ -205,12 +205,9 @@ def _by_number(kind: str, who: Who, roster: Roster) -> Found:
     named = _named(kind, who.name, roster)
     if numbered := roster.by_number(kind, number):
         has_name = not who.name or any(student in named for student in numbered)
-        is_otherwise = not has_name and any(
-            student.name != student.id for student in numbered
-        )  # blind: all are nameless
-        return Found(
-            tuple(numbered), SURE if kind == "moodle" or has_name else BY_NAME, is_called_otherwise=is_otherwise
-        )
+        rank = SURE if kind == "moodle" or has_name else BY_NAME
+        is_blind = all(student.name == student.id for student in numbered)  # a roster without names
+        return Found(tuple(numbered), rank, is_called_otherwise=not has_name and not is_blind)
     numbered = roster.exactly([number])
     if both := [student for student in named if student in numbered]:
         return Found(tuple(both))
