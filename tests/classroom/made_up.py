@@ -241,7 +241,10 @@ KINDS = {
 
 
 def _oddities(zeros: int) -> dict[str, Callable[[MadeUp, Person, bytes], str]]:
-    """Return what goes wrong, by name: each puts a submission there and returns a part of what has to be reported."""
+    """Return what goes wrong, by name: each puts a submission there and returns a part of what has to be reported.
+
+    It returns an empty text where what it puts there is no submission.
+    """
 
     def archive(name: str, data: bytes, report: str) -> Callable[[MadeUp, Person, bytes], str]:
         def put(made: MadeUp, person: Person, _: bytes) -> str:
@@ -282,8 +285,8 @@ def _oddities(zeros: int) -> dict[str, Callable[[MadeUp, Person, bytes], str]]:
         return "2 files may be this lab's"
 
     def empty(made: MadeUp, person: Person, _: bytes) -> str:
-        (made.pile / person.id).mkdir()
-        return "is empty"
+        (made.pile / person.id / "attachments").mkdir(parents=True)
+        return ""
 
     def report_only(made: MadeUp, person: Person, _: bytes) -> str:
         _write(made.pile / person.id / "report.pdf", b"%PDF-1.4")
@@ -349,14 +352,18 @@ def make(
     rng.shuffle(handed)
     for person in handed:
         if wrong:
-            made.faults[person.id] = oddities[wrong.pop()](made, person, programs[labs[0]][-1].read_bytes())
-            made.files[person.id] = {}
+            report = oddities[wrong.pop()](made, person, programs[labs[0]][-1].read_bytes())
+            if report:
+                made.faults[person.id], made.files[person.id] = report, {}
+            else:
+                made.absent.append(person.id)
             continue
         chosen = sorted(rng.sample(labs, 2 if rng.random() < 0.1 and len(labs) > 1 else 1))
         files = {lab: rng.choice(programs[lab]).read_bytes() for lab in chosen}
         made.files[person.id] = files
         SCHEMES[rng.choice(KINDS[kind])](made, person, files, rng)
     made.people = persons
+    made.absent.sort()
     rows = [f"{one.id},{one.first},{one.last},{one.email},{one.login}" for one in persons]
     made.roster.write_text("\n".join(["SID,First Name,Last Name,Email,Login", *rows]) + "\n")
     if made.metadata:

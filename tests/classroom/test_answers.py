@@ -110,6 +110,103 @@ def test_the_kits_untouched_file_beside_the_work_is_no_question(tmp_path: Path) 
     assert [got.sources[file.sha256].decode() for file in one.files] == [CODE]
 
 
+BARE = "// >>> your code\n  // TODO\n// <<< your code\n"
+OTHER = CODE + "// other\n"
+LAYOUTS = {
+    "canvas": "pile/annone_11_{at}_{name}",
+    "moodle": "pile/Ann One_11_assignsubmission_file_/{name}",
+    "moodle, flat": "pile/Ann One_11_assignsubmission_file_{name}",
+    "github": "pile/scan-ann/{name}",
+    "folders": "pile/ann/{name}",
+    "below": "pile/ann/work/cuda/{name}",
+}
+
+
+def lay(tmp_path: Path, layout: str, files: dict[str, str | bytes]) -> Path:
+    """Put what one person has handed in where a platform has it, one file after the other."""
+    for at, (name, data) in enumerate(files.items()):
+        if "canvas" in layout or "flat" in layout:
+            name = name.replace("/", "-")
+        put(tmp_path / LAYOUTS[layout].format(at=900 + at, name=name), data)
+    return tmp_path / "pile"
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize(
+    "work", ["scan-1.cu", "scan (1).cu", "scan_v2.cu", "mine.cu", "new/scan.cu", "scan.cu.txt", "x.cpp"]
+)
+@pytest.mark.parametrize("bare", ["scan.cu", "scan_01.cu", "scan-7.cu"])
+def test_a_file_as_it_was_handed_out_is_in_no_works_way(tmp_path: Path, layout: str, work: str, bare: str) -> None:
+    for files in ({bare: BARE, work: CODE}, {work: CODE, bare: BARE}):
+        one, got = one_of(lay(tmp_path / next(iter(files)).replace("/", "-"), layout, files))
+        assert [got.sources[file.sha256].decode() for file in one.files] == [CODE]
+        assert one.questions == ()
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize(
+    "other", ["scan (1).cu", "scan_v2.cu", "scan-final.cu", "Scan2.cu", "my_scan.cu", "old/scan.cu"]
+)
+def test_two_files_that_are_called_like_the_labs_own_are_a_question(tmp_path: Path, layout: str, other: str) -> None:
+    for files in ({"scan.cu": CODE, other: OTHER}, {other: OTHER, "scan.cu": CODE}):
+        one, got = one_of(lay(tmp_path / next(iter(files)).replace("/", "-"), layout, files))
+        assert one.files == ()
+        assert [len(question.candidates) for question in one.questions] == [2]
+        assert [*got.taken_in.pending().values()] == [(LABS[0],)]
+    one, _ = one_of(lay(tmp_path / "same", layout, {"scan.cu": CODE, other: CODE}))
+    assert len(one.files) == 1, "the same text twice is no question"
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_only_canvas_numbers_what_is_handed_in_again(tmp_path: Path, layout: str) -> None:
+    one, got = one_of(lay(tmp_path, layout, {"scan.cu": OTHER, "scan-1.cu": CODE, "helper.cu": OTHER + "// more\n"}))
+    found = [got.sources[file.sha256].decode() for file in one.files]
+    assert found == ([OTHER, CODE] if layout == "canvas" else [])
+    assert len(one.questions) == (layout != "canvas")
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [("scan.cu", "helper.cu"), ("scan.cu", "main.cu"), ("scan.cu", "scan_notes.txt"), ("scan.cu", "scan_old.pdf"),
+     ("scan_01.cu", "scan.cu"), ("01.cu", "scan.cu"), ("scan.cu", "scan_02.cu")],
+)  # fmt: skip
+def test_another_file_beside_the_labs_own_is_no_question(tmp_path: Path, layout: str, name: str, other: str) -> None:
+    one, _ = one_of(lay(tmp_path, layout, {other: OTHER, name: CODE}))
+    assert [file.name.rpartition("/")[2] for file in one.files] == [name]
+    assert one.questions == ()
+
+
+def test_a_labs_own_folder_may_hold_two(tmp_path: Path) -> None:
+    """The same in each lab's folder, where several are graded."""
+    pile = tmp_path / "pile/ann"
+    put(pile / "01_sequential/scan.cu", BARE)
+    put(pile / "01_sequential/mine.cu", CODE)
+    put(pile / "02_kogge_stone/scan.cu", CODE)
+    put(pile / "02_kogge_stone/scan_v2.cu", OTHER)
+    one, got = one_of(tmp_path / "pile", *LABS)
+    assert [(file.name, got.sources[file.sha256].decode()) for file in one.files] == [("01_sequential/mine.cu", CODE)]
+    assert [(question.kind, question.lab) for question in one.questions] == [("file", LABS[1])]
+
+
+def test_the_kits_own_programs_are_nobodys_work(tmp_path: Path) -> None:
+    kit = tmp_path / "pile/ann/kit"
+    put(kit / "labs/01_sequential/scan.cu", BARE)
+    for name in ("handouts/findings/race_shared.cu", "grader/bench/cub_scan.cu", "build/runner/scan_all.cpp"):
+        put(kit / name, OTHER)
+    put(tmp_path / "pile/bob/scan_01.cu")
+
+    def texts_of_ann() -> list[str]:
+        got = take_in(tmp_path / "pile", Wanted(labs=LABS[:1]))
+        ann, _ = got.taken_in.submissions
+        assert (ann.questions, ann.problems) == ((), ())
+        return [got.sources[file.sha256].decode() for file in ann.files]
+
+    assert texts_of_ann() == [BARE]
+    put(kit / "labs/mine.cu", CODE)
+    assert texts_of_ann() == [CODE]
+
+
 @pytest.mark.parametrize(
     ("files", "kind"),
     [

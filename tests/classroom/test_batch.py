@@ -100,6 +100,24 @@ def test_a_class_is_graded_and_the_grades_are_no_exit_code(scanlab: Scanlab, pil
     assert not [path for path in out.rglob("*") if path.name.endswith(".new")]
 
 
+def test_a_number_beside_another_name_is_one_line_of_the_run(scanlab: Scanlab, tmp_path: Path) -> None:
+    pile, roster, groups = tmp_path / "pile", tmp_path / "roster.csv", tmp_path / "groups.csv"
+    pile.mkdir()
+    for name in ("projectgroup1_11_900", "projectgroup2_12_901", "threecal_13_902"):
+        (pile / f"{name}_scan_01.cu").write_text("// PASSES\n")
+    roster.write_text(
+        'Student,ID,SIS Login ID,Section\n"One, Ann",11,ann,A\n"Two, Bob",12,bob,A\n"Three, Cal",13,cal,A\n'
+    )
+    groups.write_text("group_name,canvas_user_id\nProject Group 1,11\nProject Group 2,12\n")
+    done = scanlab("grade", pile, "--out", tmp_path / "out", "--roster", roster)
+    line = "  2 have another name than the roster, and the number counts: 11 (projectgroup1), 12 (projectgroup2)"
+    assert f"{line}; a group's submission? --groups CSV\n" in done.stdout
+    assert "graded 3 submissions: 3 pass" in done.stdout
+    done = scanlab("grade", pile, "--out", tmp_path / "with groups", "--roster", roster, "--groups", groups)
+    assert done.returncode == 0, done.stderr
+    assert "another name" not in done.stdout
+
+
 def test_the_kits_fault_costs_its_own_unit_alone_and_is_tried_again(
     scanlab: Scanlab, pile: Path, tmp_path: Path
 ) -> None:

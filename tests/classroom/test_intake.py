@@ -4,10 +4,11 @@ import hashlib
 import io
 import os
 import random
+import shutil
 import tarfile
 import time
 import zipfile
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pytest
 from hypothesis import given, settings
@@ -106,6 +107,12 @@ def test_an_archive_of_the_pile_is_the_same_class(tmp_path: Path, scheme: str, p
     from_folder, from_archive = (take_in(path, Wanted(title="x")).taken_in for path in (made.pile, archive))
     assert [len(one.files) for one in from_folder.submissions] == [2, 2, 2]
     assert from_folder == from_archive
+    folders = {
+        f"{parent.as_posix()}/": b"" for name in members for parent in PurePosixPath(name).parents if parent.name
+    }
+    if packing == "zip":  # as `zip -r` and desktops make them: with an entry for each folder
+        put(archive, zipped({**folders, **members}))
+        assert take_in(archive, Wanted(title="x")).taken_in == from_folder
 
 
 def test_the_metadata_that_exports_have(pile: Path) -> None:
@@ -200,6 +207,62 @@ def test_what_belongs_to_no_student_is_listed(pile: Path) -> None:
     ]
 
 
+EMPTY = "id,name,login\ns0001,Ann One,ann\ns0002,Bob Two,bob\ns0003,Cal Three,cal\ns0004,Dan Four,dan\n"
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "three"),
+    [
+        ("s0001", "s0002", "s0003"),
+        ("Ann One", "Bob Two", "Cal Three"),
+        (
+            "Ann One_11_assignsubmission_file_",
+            "Bob Two_12_assignsubmission_file_",
+            "Cal Three_13_assignsubmission_file_",
+        ),
+        ("Lab 1/One, Ann(ann)", "Lab 1/Two, Bob(bob)", "Lab 1/Three, Cal(cal)"),
+        ("scan-ann", "scan-bob", "scan-cal"),
+    ],
+)
+@pytest.mark.parametrize("packing", ["folder", "zip", "tar.gz"])
+def test_a_folder_without_any_file_is_no_hand_in(pile: Path, one: str, two: str, three: str, packing: str) -> None:
+    roster = EMPTY.replace("login", "github_username") if one == "scan-ann" else EMPTY
+    put(pile / one / "Submission attachment(s)/scan_01.cu")
+    (pile / one / "Feedback Attachment(s)").mkdir()
+    (pile / two).mkdir(parents=True)
+    (pile / three / "Submission attachment(s)/more").mkdir(parents=True)
+    put(pile / three / ".DS_Store")
+    where = pile
+    if packing != "folder":
+        where = Path(shutil.make_archive(str(pile), {"zip": "zip", "tar.gz": "gztar"}[packing], pile))
+    got = taken(where, roster=roster).taken_in
+    assert [(one.student and one.student.id, len(one.files)) for one in got.submissions] == [("s0001", 1)]
+    assert [student.id for student in got.missing] == ["s0002", "s0003", "s0004"]
+    assert got.ignored == ()
+    got = taken(where).taken_in
+    assert len(got.submissions) == 1
+    assert [problem.reason for problem in got.ignored] == ["is an empty folder: nothing was handed in"] * 2
+
+
+def test_an_empty_archive_and_an_empty_file_are_hand_ins(pile: Path) -> None:
+    put(pile / "s0001.zip", zipped({}))
+    put(pile / "s0002/work.zip", zipped({"src/": b""}))
+    put(pile / "s0003/scan_01.cu", b"")
+    put(pile / "s0004/report.pdf", b"%PDF")
+    (pile / "stranger").mkdir()
+    got = taken(pile, LABS[0], roster=EMPTY).taken_in
+    assert [one.student.id for one in got.submissions if one.student] == ["s0001", "s0002", "s0003", "s0004"]
+    assert all(one.problems for one in got.submissions)
+    assert [problem.name for problem in got.ignored] == ["stranger"]
+
+
+def test_a_pile_of_empty_folders_holds_no_submissions(pile: Path) -> None:
+    (pile / "s0001").mkdir()
+    (pile / "s0002").mkdir()
+    with pytest.raises(WorkError, match="holds no submissions\n  s0001 is an empty folder"):
+        taken(pile, LABS[0])
+
+
 # ---- attempts --------------------------------------------------------------------------------------------------------
 
 
@@ -259,14 +322,25 @@ def test_the_newest_counts_per_lab(pile: Path) -> None:
     assert graded_files(got.taken_in, one) == [*one.files[1:]]
 
 
-def test_numbered_attempts_count_by_number(pile: Path) -> None:
+@pytest.mark.parametrize("name", ["attempt_{}", "Attempt {}", "my-version-{}", "Try{}", "scan submission {}"])
+def test_a_folders_number_says_which_file_is_newer_and_is_no_attempts_number(pile: Path, name: str) -> None:
     for number, text in ((2, NEWER), (10, TEXT)):
-        os.utime(put(pile / f"s0001/attempt_{number}/scan_01.cu", text), (1e9 - number, 1e9 - number))
+        os.utime(put(pile / f"s0001/{name.format(number)}/scan_01.cu", text), (1e9 - number, 1e9 - number))
     put(pile / "s0002/scan_01.cu")
     got = taken(pile)
     one = got.taken_in.submissions[0]
-    assert [(file.attempt, got.sources[file.sha256]) for file in one.files] == [(2, NEWER), (10, TEXT)]
-    assert one.attempt == 10
+    assert [(file.attempt, got.sources[file.sha256]) for file in one.files] == [(None, NEWER), (None, TEXT)]
+    assert one.attempt is None
+
+
+@pytest.mark.parametrize("name", ["geometry{}", "entry {}", "attempt {} of 2026", "conversion{}", "retry_{}", "lab-{}"])
+def test_other_words_with_a_number_say_nothing(pile: Path, name: str) -> None:
+    for number, text in ((2, NEWER), (10, TEXT)):
+        put(pile / f"s0001/{name.format(number)}/scan_01.cu", text)
+    put(pile / "s0002/scan_01.cu")
+    one = taken(pile).taken_in.submissions[0]
+    assert one.files == ()
+    assert [len(question.candidates) for question in one.questions] == [2]
 
 
 def test_a_text_that_is_handed_in_again_is_no_attempt_but_going_back_is_one(pile: Path) -> None:
@@ -276,14 +350,14 @@ def test_a_text_that_is_handed_in_again_is_no_attempt_but_going_back_is_one(pile
     assert [got.sources[file.sha256] for file in got.taken_in.submissions[0].files] == [TEXT, NEWER, TEXT]
 
 
-def test_moodles_attempts_are_numbered_by_their_names(pile: Path) -> None:
+def test_folders_in_moodle_are_ordered_by_their_names(pile: Path) -> None:
     for number, text in ((1, TEXT), (2, NEWER)):
         put(pile / f"Student One_11_assignsubmission_file/Attempt {number}/scan_01.cu", text)
     got = taken(pile, roster="id,name,login\ns0001,Student One,one\ns0002,Student Two,two\n")
     attempts = {
         one.key: [(file.attempt, got.sources[file.sha256]) for file in one.files] for one in got.taken_in.submissions
     }
-    assert attempts == {"s0001": [(1, TEXT), (2, NEWER)]}
+    assert attempts == {"s0001": [(None, TEXT), (None, NEWER)]}
 
 
 def test_attempts_of_unknown_age_are_no_guess(pile: Path) -> None:

@@ -299,6 +299,42 @@ def test_no_name_of_a_file_gives_it_to_another_participant(
             assert one.student.id == one.metadata[field]
 
 
+NAMED = CANVAS + '"One, Ann",501,s1,,A\n"O\'Neil-Ødegård, Zoë",502,s2,,A\n"Nguyễn, Ánh Tuyết",503,s3,,A\n'
+WORKSHEET = "Identifier,Full name\n" + "".join(
+    f"Participant {number},{name}\n"
+    for number, name in ((501, "Ann One"), (502, "Zoë O'Neil-Ødegård"), (503, "Ánh Tuyết Nguyễn"))
+)
+
+
+@pytest.mark.parametrize(
+    ("roster", "names", "said"),
+    [
+        (NAMED, ["oneann_501_9", "oneilødegårdzoë_LATE_502_9", "nguyễnánhtuyết_503_9"], ()),
+        (NAMED, ["one_ann_501_9", "o'neil-ødegårdzoë_502_9", "nguye\u0302\u0303nánhtuyê\u0301t_503_9"], ()),
+        (NAMED, ["annone_501_9", "anon_x_8", "anon_y_7"], ()),
+        (NAMED, ["oneann_501_9", "nguyễnánhtuyết_502_9"], ("502 (nguyễnánhtuyết)",)),
+        (NAMED, ["projectgroup1_501_9", "projectgroup2_503_9"], ("501 (projectgroup1)", "503 (projectgroup2)")),
+        (WORKSHEET, ["Ann One_501", "Zoë O'Neil-Ødegård_502", "Ánh Tuyết Nguyễn_503"], ()),
+        (WORKSHEET, ["One Ann_501", "Zoë ONeil-Ødegård_502", "Participant_503"], ()),
+        (WORKSHEET, ["G 1-Ann One_501", "G 1-Zoë O'Neil-Ødegård_502"], ()),
+        (WORKSHEET, ["Group A_501", "Ann One_502"], ("501 (Group A)", "502 (Ann One)")),
+        ("Identifier,Status\nParticipant 501,x\nParticipant 502,x\n", ["Participant_501", "Teilnehmerin_502"], ()),
+        ("id,name\n501,Ann One\n502,Bob Two\n", ["annone_501_9", "bobtwo_777_9"], ()),
+    ],
+)
+def test_a_number_beside_another_name_counts_and_is_said(
+    tmp_path: Path, roster: str, names: list[str], said: tuple[str, ...]
+) -> None:
+    for name in names:
+        rest = "_assignsubmission_file_scan_01.cu" if "Identifier" in roster else "_scan_01.cu"
+        put(tmp_path / f"pile/{name}{rest}", f"// {name}\n")
+    got = taken(tmp_path / "pile", roster)
+    assert got.other_names == said
+    assert not any(one.claims for one in got.taken_in.submissions)
+    for line in said:
+        assert any(one.student and one.student.id == line.split()[0] for one in got.taken_in.submissions)
+
+
 def _texts(got: TakenIn) -> list[list[str]]:
     return [[got.sources[file.sha256].decode() for file in one.files] for one in got.taken_in.submissions]
 
@@ -334,6 +370,7 @@ def test_moodles_and_canvas_groups(tmp_path: Path) -> None:
     )
     got = taken(tmp_path / "canvas", roster, groups=groups)
     assert sorted(one.student.name for one in got.taken_in.submissions if one.student) == ["Ann One", "Bob Two"]
+    assert got.other_names == ()
     assert all("canvas_user" not in one.metadata for one in got.taken_in.submissions), "it is one member's number"
 
 

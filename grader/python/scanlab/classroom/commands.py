@@ -297,6 +297,10 @@ def _report_intake(store: "Store", taken: "TakenIn") -> None:
             f"  all lies in the folder {_shown(taken.wrapper)}, which is taken for the export's own;"
             " if it is a student's: --from folders"
         )
+    if names := taken.other_names:
+        advice = "" if taken_in.groups else "; a group's submission? --groups CSV"
+        have = "have another name" if len(names) > 1 else "has another name"
+        print(f"  {len(names)} {have} than the roster, and the number counts: {_listed(names)}{advice}")
     answers = shown(store.folder / NAME)
     if pending := taken_in.pending():
         print(f"  {len(pending)} pending: no grade until {answers} says what they are: {_listed([*pending])}")
@@ -356,12 +360,16 @@ def _report_stopped(request: Request, store: "Store", taken_in: "Class") -> None
 
 def _report_end(store: "Store", taken_in: "Class", outcome: "Outcome") -> None:
     from scanlab.classroom.progress import duration
+    from scanlab.course.attempts import not_accepted
 
     counts: Counter[str] = Counter()
-    ungraded = []
+    ungraded, beyond = [], []
     for submission in taken_in.submissions:
         if store.result(submission.key).exists():
-            counts[store.read_record(submission.key).verdict] += 1
+            record = store.read_record(submission.key)
+            counts[record.verdict] += 1
+            attempts = [f"{lab.lab} {attempt}" for lab in record.labs for attempt in not_accepted(lab)]
+            beyond += [f"{record.key} ({', '.join(attempts)})"] if attempts else []
         else:
             ungraded.append(submission.key)
     verdicts = ", ".join(
@@ -378,6 +386,8 @@ def _report_end(store: "Store", taken_in: "Class", outcome: "Outcome") -> None:
     if ungraded:
         print(f"  not graded yet: {_listed(ungraded)}")
     _report_people(taken_in)
+    if beyond:
+        print(f"attempts that do not count, by the course's at_most ({len(beyond)}): {_listed(beyond)}")
     if outcome.errors:
         print(f"the kit failed to grade {_count(len(outcome.errors), 'file')}; --resume tries again:")
         _lines(
@@ -397,15 +407,14 @@ def _first_of(taken_in: "Class", sha256: str) -> str:
 
 def _report_people(taken_in: "Class") -> None:
     """Print what a person has to look at: what could not be taken, who is not known, who is missing."""
-    costly = [
-        f"{one.key}: {_problem(problem)}"
-        for one in taken_in.submissions
-        for problem in one.problems
-        if problem.lab is None or problem.lab not in {file.lab for file in one.files}
-    ]
-    if costly:
-        print(f"not taken as it was handed in ({len(costly)}):")
-        _lines(costly)
+    from scanlab.classroom.not_taken import beside_work, without_work
+
+    if without := without_work(taken_in):
+        print(f"0 points, since nothing of it could be graded ({len(without)}):")
+        _lines([line for lines in without.values() for line in lines])
+    if beside := beside_work(taken_in):
+        print(f"not taken as it was handed in ({len(beside)}):")
+        _lines(beside)
     several = [
         f"{one.key} {lab} ({count} attempts)"
         for one in taken_in.submissions

@@ -70,7 +70,7 @@ class HandedIn(Model):
     submitted_at: str | None = None
     """As `Submission.submitted_at`, where several were handed in at different times."""
     attempt: int | None = None
-    """Its number, where its name or the platform gives it."""
+    """The platform's own number of it, where there is one: none of what a student calls a file or a folder."""
     origin: str = ""
     """As `Submission.origin`: a group's file has one origin, and stands with each of its members."""
     taken_as: str = ""

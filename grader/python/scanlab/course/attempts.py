@@ -4,8 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from scanlab.classroom.records import LabGrade
 from scanlab.course.model import Course, Who
 from scanlab.course.tables import Attempts
+
+ONLY_FIRST = "only the first"
 
 
 @dataclass(frozen=True)
@@ -24,6 +27,18 @@ class Counted:
 
     chosen: Try | None
     ignored: Mapping[str, str] = field(default_factory=dict)
+
+
+def only_first(at_most: int) -> str:
+    """Return why an attempt beyond the course's `at_most` does not count."""
+    return f"{ONLY_FIRST} counts" if at_most == 1 else f"{ONLY_FIRST} {at_most} count"
+
+
+def not_accepted(grade: LabGrade) -> tuple[str, ...]:
+    """Return the attempts at a lab that the course's `at_most` does not accept, and why: each may have cost points."""
+    ignored = [f"attempt {one.number}: {one.reason}" for one in grade.attempts if one.reason.startswith(ONLY_FIRST)]
+    taken_off = [one.reason for one in grade.deductions if one.reason.partition(": ")[2].startswith(ONLY_FIRST)]
+    return tuple(dict.fromkeys((*ignored, *taken_off)))
 
 
 def rule_for(course: Course | None, lab: str, student: Who) -> Attempts:
@@ -47,7 +62,7 @@ def counting(rule: Attempts, tries: Sequence[Try]) -> Counted:
             too_soon += 1
             ignored[one.key] = f"less than {rule.minutes_between} minutes after the attempt before it"
         elif rule.at_most is not None and max(len(accepted) + 1, (one.attempt or 0) - too_soon) > rule.at_most:
-            ignored[one.key] = f"only the first {rule.at_most} count" if rule.at_most > 1 else "only the first counts"
+            ignored[one.key] = only_first(rule.at_most)
         else:
             accepted.append(one)
     if not accepted:

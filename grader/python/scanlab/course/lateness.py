@@ -7,6 +7,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from scanlab.classroom.records import Deduction
+from scanlab.course.attempts import only_first
 from scanlab.course.model import Course, Due, Who
 from scanlab.course.tables import Late
 
@@ -38,7 +39,7 @@ def deductions(
         return ()
     most = known.attempts(lab, student).at_most
     if attempt is not None and most is not None and attempt > most:
-        return (Deduction(reason=f"attempt {attempt}: {_at_most(most)}", points=points),)
+        return (Deduction(reason=f"attempt {attempt}: {only_first(most)}", points=points),)
     found, due = known.find(lab), known.due(lab, student)
     if found is None or found.late is None or due is None:
         return ()
@@ -48,10 +49,6 @@ def deductions(
     if submitted is None:
         return (Deduction(reason="when it was handed in is not known: taken as in time", points=0),)
     return _late(found.late, due, submitted, known.is_extended(lab, student), points, max_points)
-
-
-def _at_most(most: int) -> str:
-    return "only the first counts" if most == 1 else f"only the first {most} count"
 
 
 def moment(submitted_at: str | datetime | None, zone: str) -> datetime | None:

@@ -1,7 +1,7 @@
 """Which file is which lab: by its folder's name or its own; never by a guess between several."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from scanlab.classroom.intake.items import TEXTS, is_text
 
@@ -11,11 +11,28 @@ CANVAS_AGAIN = re.compile(r"-(?P<count>\d{1,3})(?P<endings>(?:\.\w+)*)$")
 
 SKELETONS = ("grader", "skeletons")
 """Where the students' copy of the kit keeps its skeletons a second time (`course/bundle/pack.py`)."""
+KIT_FOLDERS = frozenset(("grader", "handouts", "build", "solutions", "tests"))
+"""What lies beside the kit's `labs` and is no learner's work."""
 
 
 def is_skeleton(parts: Sequence[str]) -> bool:
     """Return whether a file is the kit's copy of a skeleton: who hands in the whole kit has not written it."""
     return any(tuple(parts[at : at + 2]) == SKELETONS for at in range(len(parts)))
+
+
+def kit_roots(places: Iterable[Sequence[str]], names: "LabNames") -> set[tuple[str, ...]]:
+    """Return where copies of the kit lie among what was handed in: the folders around `labs/NN_slug`."""
+    return {
+        tuple(parts[:at])
+        for parts in places
+        for at in range(len(parts) - 2)
+        if parts[at] == "labs" and names.of_folder(parts[at + 1])
+    }
+
+
+def is_of_kit(parts: Sequence[str], roots: Iterable[Sequence[str]]) -> bool:
+    """Return whether a file lies in a folder of the kit's own, such as `handouts`, beside one of its `labs`."""
+    return any(tuple(parts[: len(root)]) == root and set(parts[len(root) : -1][:1]) & KIT_FOLDERS for root in roots)
 
 
 def again(name: str) -> tuple[str, int]:
@@ -41,6 +58,10 @@ class LabNames:
         self._numbers = {name[:2]: name for name in names}
         self._files = self._folders | {f"scan_{name[:2]}": name for name in names}
 
+    def stems_of(self, lab: str) -> set[str]:
+        """Return how a lab's file is called, as `stem_of` returns it: also `scan`, which each lab's own file is."""
+        return {"scan", f"scan_{lab[:2]}", lab, lab[3:], lab[:2]}
+
     def of_folder(self, name: str) -> str | None:
         """Return the lab that a folder's name says: 02_kogge_stone or kogge_stone."""
         return self._folders.get(_plain(name))
@@ -49,7 +70,7 @@ class LabNames:
         """Return the lab that a file's place says: NN_slug/scan.cu, scan_NN.cu, NN_slug.cu, slug.cu or NN.cu."""
         if not is_text(parts[-1]):
             return None
-        stem = _stem(as_source(parts[-1]))
+        stem = stem_of(parts[-1])
         if found := self._files.get(stem) or self._numbers.get(stem):
             return found
         if stem == "scan":
@@ -74,6 +95,11 @@ class LabNames:
 
 def _stem(name: str) -> str:
     return _plain(AGAIN.sub("", name[:-3]))
+
+
+def stem_of(name: str) -> str:
+    """Return a file's name for comparing: without its endings and without what a second copy's name has more."""
+    return _stem(as_source(name))
 
 
 def _plain(name: str) -> str:

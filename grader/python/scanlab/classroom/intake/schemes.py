@@ -115,6 +115,8 @@ class Sorted:
     source: Source
     handings: tuple[Handing, ...]
     ignored: tuple[Problem, ...]
+    empty: tuple[Handing, ...] = ()
+    """Those for whom the pile has a folder without any file: they have handed nothing in."""
     wrapper: str = ""
     """The folder around everything that was taken for the export's own, where only its look says so."""
 
@@ -149,7 +151,7 @@ def _in_json(name: str) -> str:
 
 def sort_out(items: Iterable[Item], labs: LabNames, known: Known) -> Sorted:
     """Sort a pile's files by who has handed them in. Raises UsageError for a broken submission_metadata.yml."""
-    inside, wrapper = _unwrapped(list(items), labs, known)
+    inside, wrapper = _unwrapped(_without_filled_folders(list(items)), labs, known)
     tops = list(dict.fromkeys(item.parts[0] for item in inside if item.parts))
     source = known.asked or decide(tops, known)
     about: Mapping[str, About] = {}
@@ -161,6 +163,7 @@ def sort_out(items: Iterable[Item], labs: LabNames, known: Known) -> Sorted:
                 about = read_metadata(item.data)
     read = _Reader(source, tops, about, labs, known.roster)
     handings: dict[tuple[str, str], Handing] = {}
+    empty: dict[str, Handing] = {}
     ignored: list[Problem] = []
     for item in inside:
         if item.parts == (METADATA,):
@@ -170,10 +173,21 @@ def sort_out(items: Iterable[Item], labs: LabNames, known: Known) -> Sorted:
             ignored.append(Problem(name=item.name(), reason=item.refused or "belongs to no submission"))
             continue
         made, placed = found
+        if item.is_folder and not any(map(suffix_of, item.parts)):  # an empty archive is a file that was handed in
+            empty.setdefault(made.owner, made)
+            continue
         # One person's files in Canvas, and flat ones in Moodle, lie beside each other: together they are one.
         place = "" if made.kind in ("canvas", "moodle") or made.owner.startswith("files ") else item.parts[0]
         handings.setdefault((made.owner, place), made).put(placed, labs)
-    return Sorted(source, tuple(handings.values()), tuple(ignored), wrapper)
+    handed_in = {owner for owner, _ in handings}
+    without = tuple(made for owner, made in empty.items() if owner not in handed_in)
+    return Sorted(source, tuple(handings.values()), tuple(ignored), without, wrapper)
+
+
+def _without_filled_folders(items: Sequence[Item]) -> list[Item]:
+    """Return the items without the folders in which others lie: many archives list each of their folders."""
+    filled = {item.parts[:at] for item in items for at in range(len(item.parts))}
+    return [item for item in items if not item.is_folder or item.parts not in filled]
 
 
 def _cost(placed: Placed, labs: LabNames) -> str | None:

@@ -5,6 +5,7 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,18 @@ from scanlab.classroom.intake import texts
 from scanlab.classroom.intake.archives import expand
 from scanlab.classroom.intake.folders import walk
 from scanlab.classroom.intake.items import ARCHIVES, Item, is_source, is_text, printable
-from scanlab.classroom.intake.labfiles import LabNames, again, as_source, is_skeleton
+from scanlab.classroom.intake.labfiles import (
+    LabNames,
+    again,
+    as_source,
+    is_of_kit,
+    is_skeleton,
+    kit_roots,
+    stem_of,
+)
 from scanlab.classroom.intake.roster import Roster
 from scanlab.classroom.intake.schemes import Handing, Known, Placed, Source, sort_out
-from scanlab.classroom.intake.whose import SHARED, Owned, decide
+from scanlab.classroom.intake.whose import SHARED, Owned, decide, find
 from scanlab.classroom.records import Candidate, Class, HandedIn, Problem, Question, Student, Submission
 from scanlab.contract import Device
 from scanlab.errors import UsageError, WorkError
@@ -23,7 +32,11 @@ from scanlab.labs.folders import all_labs
 from scanlab.labs.skeleton import untouched
 from scanlab.paths import shown
 
-ATTEMPT = re.compile(r"(?:attempt|try|version|submission)[\s_-]{0,3}(\d{1,4})", re.IGNORECASE)
+NUMBERED = re.compile(
+    r"(?:.*[\s_-])?(?:attempt|try|version|submission)[\s_-]{0,3}(?P<number>\d{1,4})", re.IGNORECASE | re.DOTALL
+)
+"""A folder that is called as one of several: `Attempt 2`, `scan_version_3`. Whoever hands in chooses that name: it says
+which of their files is newer, and is never the number of an attempt. No export that is read here has such a number."""
 LONGEST_KEY = 100
 MOST_LISTED = 5
 MOST_CANDIDATES = 20
@@ -61,6 +74,8 @@ class TakenIn:
     """The bytes of files that wait for an answer, by their hashes."""
     wrapper: str = ""
     """The folder around everything that was taken for the export's own, where only its look says so."""
+    other_names: tuple[str, ...] = ()
+    """Keys of those whose number in the export stands beside another's name, with that name."""
 
 
 def take_in(pile: Path, wanted: Wanted, roster: Roster | None = None, known: Class | None = None) -> TakenIn:
@@ -76,8 +91,9 @@ def take_in(pile: Path, wanted: Wanted, roster: Roster | None = None, known: Cla
     held = {one.student.id: one.owners for one in known.submissions if one.student} if known else {}
     owners = frozenset(owner for one in known.submissions for owner in one.owners) if known else frozenset()
     sorted_out = sort_out(_items(pile), names, Known(roster, wanted.source, before, owners))
+    ignored = (*sorted_out.ignored, *_empty(sorted_out.empty, roster, owners))
     if not sorted_out.handings:
-        raise WorkError(f"{shown(pile)} holds no submissions{_reasons(sorted_out.ignored)}")
+        raise WorkError(f"{shown(pile)} holds no submissions{_reasons(ignored)}")
     found = decide(sorted_out.handings, roster, held, _settled(known))
     chosen = wanted.labs or _labs_present(sorted_out.handings, names)
     if not chosen:
@@ -106,14 +122,25 @@ def take_in(pile: Path, wanted: Wanted, roster: Roster | None = None, known: Cla
         has_roster=roster is not None,
         groups={name: tuple(one.id for one in members) for name, members in (roster.groups if roster else {}).items()},
         ignored=tuple(
-            problem if problem.name else problem.model_copy(update={"name": pile.name})
-            for problem in sorted_out.ignored
+            problem if problem.name else problem.model_copy(update={"name": pile.name}) for problem in ignored
         ),
         course=wanted.course,
         kit=wanted.kit,
     )
     others = sum({id(handing): person.others_of(handing) for person in taken for handing in person.handings}.values())
-    return TakenIn(taken_in, texts_of.sources, others, texts_of.kept, sorted_out.wrapper)
+    called = ((key, printable(person.owned.called)) for person, key in zip(taken, keys, strict=True))
+    other_names = tuple(sorted(f"{key} ({name})" for key, name in called if name))
+    return TakenIn(taken_in, texts_of.sources, others, texts_of.kept, sorted_out.wrapper, other_names)
+
+
+def _empty(empty: Iterable[Handing], roster: Roster | None, owners: Collection[str]) -> list[Problem]:
+    """Return which empty folders are no known student's: of those the roster says that they handed nothing in."""
+    unknown = [
+        one
+        for one in empty
+        if one.owner not in owners and not any(roster and find(one.kind, who, roster).students for who in one.who)
+    ]
+    return [Problem(name=one.origin, reason="is an empty folder: nothing was handed in") for one in unknown]
 
 
 def _settled(known: Class | None) -> dict[str, Student | None]:
@@ -309,38 +336,40 @@ class _File:
         """Return whether the file lies in a folder that is called like a lab."""
         return any(names.of_folder(part) == lab for part in self.placed.parts[:-1])
 
-    def is_scan(self) -> bool:
-        """Return whether the file is called as each lab's own is."""
-        return as_source(self.placed.parts[-1]).casefold() == "scan.cu"
+    @property
+    def stem(self) -> str:
+        """Return the name as names are compared: `scan` for `scan.cu`, `Scan (1).cu` and `scan-1.cu.txt`."""
+        return stem_of(self.placed.parts[-1])
 
+    @cached_property
     def is_untouched(self) -> bool:
         """Return whether it is as it was handed out."""
         return untouched(self.data.decode("utf-8", "replace"))
 
+    @property
+    def is_work(self) -> bool:
+        """Return whether a student has written something here, and a person can read it."""
+        return not self.is_untouched and (not self.read.fault or self.read.is_doubtful)
+
     def ages(self) -> tuple[str | None, int | None, int | None, float | None]:
-        """Return what rises with time: when it came, which attempt, Canvas's number, the file's own time."""
-        words = (self.handing.origin, *self.placed.parts[:-1])
-        attempt = next((int(found[1]) for word in words if (found := ATTEMPT.search(word))), None)
-        if self.handing.kind == "gradescope":
-            attempt = None  # the folder's number is the submission's
-        return self.handing.submitted_at, attempt, self.placed.order or None, self.placed.item.modified
+        """Return what rises with time: when it came, its folder's number, Canvas's number, the file's own time."""
+        folders = map(NUMBERED.fullmatch, self.placed.parts[:-1])
+        number = next((int(found["number"]) for found in folders if found), None)
+        return self.handing.submitted_at, number, self.placed.order or None, self.placed.item.modified
 
     def candidate(self, kept: dict[str, bytes]) -> Candidate:
         """Return the file as one that may be meant; its bytes are put into `kept`."""
         digest = hashlib.sha256(self.raw).hexdigest()
         kept[digest] = self.raw
-        at, number, *_ = self.ages()
-        return Candidate(
-            name=self.full_name, sha256=digest, origin=self.handing.origin, submitted_at=at, attempt=number
-        )
+        at = self.handing.submitted_at
+        return Candidate(name=self.full_name, sha256=digest, origin=self.handing.origin, submitted_at=at)
 
     def handed_in(self, lab: str, sources: dict[str, bytes]) -> HandedIn:
         """Return the file as one that is graded; its text is put into `sources`."""
         digest = hashlib.sha256(self.data).hexdigest()
         sources[digest] = self.data
-        at, number, *_ = self.ages()
         return HandedIn(
-            lab=lab, name=self.name, sha256=digest, submitted_at=at, attempt=number, origin=self.handing.origin,
+            lab=lab, name=self.name, sha256=digest, submitted_at=self.handing.submitted_at, origin=self.handing.origin,
             taken_as=taken_as(self.placed.parts[-1], self.read.done),
         )  # fmt: skip
 
@@ -375,6 +404,7 @@ class _Person:
         self.asked: list[_Asked] = []
         found: dict[str, list[_File]] = {}
         unnamed: list[_File] = []
+        roots = kit_roots((placed.parts for handing in self.handings for placed in handing.files), names)
         for handing in self.handings:
             self.problems += [problem for problem in handing.problems if problem.lab is None or problem.lab in chosen]
             for placed in handing.files:
@@ -384,7 +414,7 @@ class _Person:
                 lab = names.of_file(placed.parts)
                 if lab in chosen:
                     found.setdefault(str(lab), []).append(file)
-                elif lab is None:
+                elif lab is None and not is_of_kit(placed.parts, roots):
                     unnamed.append(file)
         self._take(found, unnamed)
         self._ask_for_refused()
@@ -396,12 +426,15 @@ class _Person:
 
     def _take(self, found: dict[str, list[_File]], unnamed: list[_File]) -> None:
         for lab in self.chosen:  # any name will do in a lab's own folder
-            if lab not in found and (inside := [one for one in unnamed if one.is_in_folder_of(lab, self.names)]):
-                found[lab] = _programs(inside)
-                unnamed = [one for one in unnamed if one not in inside]
+            inside = [one for one in unnamed if one.is_in_folder_of(lab, self.names)]
+            if files := self._that_may_be(lab, found.get(lab, []), inside):
+                found[lab] = files
+                unnamed = [one for one in unnamed if one not in files]
         if len(self.chosen) == 1:  # and where one lab is graded; what then lies beside its file need say nothing
-            if not found and unnamed:
-                found[self.chosen[0]] = [one for one in unnamed if one.is_scan()] or _programs(unnamed)
+            lab = self.chosen[0]
+            named = found.get(lab) or [one for one in unnamed if one.stem == "scan"]
+            if files := self._that_may_be(lab, named, [one for one in unnamed if one not in named]):
+                found[lab] = files
             unnamed = []
         for lab in self.chosen:
             if lab in found:
@@ -410,9 +443,25 @@ class _Person:
         for file in _programs(unnamed):
             advice = f"name it {self.chosen[0]}/scan.cu or scan_{self.chosen[0][:2]}.cu"
             reason = f"does not say which lab it is: {advice}"
-            if wait and not file.is_untouched() and (not file.read.fault or file.read.is_doubtful):
+            if wait and file.is_work:
                 self.asked.append(_Asked(None, f"{file.name} does not say which lab it is", (file,), "lab"))
             self.problems.append(Problem(name=file.name, reason=reason))
+
+    def _that_may_be(self, lab: str, named: Sequence[_File], others: Sequence[_File]) -> list[_File]:
+        """Return the files that may be a lab's: those that are called so, and of `others` what may be meant as well.
+
+        That is any work where nothing `named` is; else what is called so with something more: `scan_v2.cu` beside
+        `scan.cu`.
+        """
+        if not named:
+            return _programs(others)
+        work = [file for file in others if file.is_work]
+        if not any(file.is_work for file in named):
+            return [*named, *_programs(work)]
+        stems = {file.stem for file in named} & self.names.stems_of(lab)
+        more = [file for file in work if any(stem in file.stem for stem in stems)]
+        has_program = any(file.is_called_program for file in named)
+        return [*named, *(file for file in more if file.is_called_program or not has_program)]
 
     def _choose(self, lab: str, files: list[_File]) -> None:
         """Take the files for one lab as attempts, or ask which is meant where nothing shows it."""
@@ -424,8 +473,8 @@ class _Person:
                 usable.append(file)
             elif file.read.is_doubtful:
                 doubtful.append(file)
-        begun = [file for file in usable if not file.is_untouched()]
-        usable = begun if begun and _is_one_handing(usable) else usable  # beside work, the kit's own file is none
+        begun = [file.handing for file in usable if file.is_work]  # beside work, a file as it was handed out is none
+        usable = [file for file in usable if file.is_work or not any(file.handing is handing for handing in begun)]
         attempts = _in_order(usable) if usable else []
         if doubtful and not usable:
             self.asked.append(_Asked(lab, f"{doubtful[0].name} {doubtful[0].read.fault}", tuple(doubtful)))
@@ -480,14 +529,12 @@ class _Person:
             text = f"{newest.origin} {claimed if claims else 'is nobody on the roster'}: whose is it?"
             questions.append(Question(id=_who_id(self.owned.owners[0], self.owned.name), kind="who", text=text))
         times = [handing.submitted_at for handing in self.handings if handing.submitted_at]
-        attempts = [candidates[-1].ages()[1] for candidates in self.files.values()]
         member = {"member": self.owned.name} if self.owned.name else {}
         return Submission(
             key=key,
             student=self.owned.student,
             origin=newest.origin,
             submitted_at=newest.submitted_at or (max(times) if times else None),
-            attempt=max((attempt for attempt in attempts if attempt is not None), default=None),
             files=files,
             problems=tuple(problems),
             metadata={"scheme": newest.kind, **_own(newest, self.owned), **member},
@@ -512,8 +559,9 @@ def question_id(*words: str) -> str:
 
 
 def _programs(files: Sequence[_File]) -> list[_File]:
-    """Return the files that are called programs, else the texts that look like one."""
-    return [file for file in files if file.is_called_program] or list(files)
+    """Return the files that are called programs, unless only texts that look like one have work in them."""
+    called = [file for file in files if file.is_called_program]
+    return called if any(file.is_work for file in called) else list(files)
 
 
 def _is_one_handing(files: Sequence[_File]) -> bool:

@@ -29,6 +29,8 @@ class Found:
     """The lower the surer: an identifier that only one can have, or a name, which another may have as well."""
     is_claim: bool = False
     """They may be meant, and nothing that is known says more."""
+    is_called_otherwise: bool = False
+    """The platform's number is theirs, and the name beside it is not."""
 
 
 @dataclass
@@ -45,6 +47,8 @@ class Owned:
     """Of a group's member who is on no roster."""
     why: str = ""
     """Why it counts for no student, in words."""
+    called: str = ""
+    """The export's name, where it is not that of the student whose number stands beside it; of a group's it is none."""
 
 
 @dataclass
@@ -112,7 +116,7 @@ def _decided(name: str, one: _Owner, roster: Roster | None, winners: Mapping[str
         return [Owned(one.handings, (name,), claims=(student,), why="another submission is theirs, or may be")]
     if group := roster.group_of(student) if roster else "":
         return _members(name, one, _people_of(group, roster), group, student)
-    return [Owned(one.handings, (name,), student)]
+    return [Owned(one.handings, (name,), student, called=who.name if found.is_called_otherwise else "")]
 
 
 def _group_called(name: str, roster: Roster | None) -> str:
@@ -167,6 +171,7 @@ def _together(decided: Iterable[Owned]) -> list[Owned]:
             known.handings += [handing for handing in one.handings if handing not in known.handings]
             known.owners = tuple(dict.fromkeys((*known.owners, *one.owners)))
             known.group = known.group or one.group
+            known.called = known.called or one.called
         else:
             merged[one.student.id] = replace(one, handings=list(one.handings))
     return [*merged.values(), *others]
@@ -199,8 +204,10 @@ def _by_number(kind: str, who: Who, roster: Roster) -> Found:
     number = who.exact[0] if who.exact else ""
     named = _named(kind, who.name, roster)
     if numbered := roster.by_number(kind, number):
-        is_sure = kind == "moodle" or not who.name or any(student in named for student in numbered)
-        return Found(tuple(numbered), SURE if is_sure else BY_NAME)
+        has_name = not who.name or any(student in named for student in numbered)
+        rank = SURE if kind == "moodle" or has_name else BY_NAME
+        is_blind = all(student.name == student.id for student in numbered)  # a roster without names
+        return Found(tuple(numbered), rank, is_called_otherwise=not has_name and not is_blind)
     numbered = roster.exactly([number])
     if both := [student for student in named if student in numbered]:
         return Found(tuple(both))

@@ -8,6 +8,7 @@ import io
 from collections.abc import Sequence
 
 from scanlab.classroom.records import NO_GRADE, Record, Verdict
+from scanlab.course.attempts import not_accepted
 from scanlab.course.model import Course
 from scanlab.gradebooks.model import Export, Format, Gradebook, Written
 from scanlab.gradebooks.selection import others
@@ -61,6 +62,7 @@ def _row(record: Record, labs: Sequence[str], weighted_by: Course | None) -> lis
     remarks += [f"together with {name}" for name in others(record)]
     remarks += [lab.headline for lab in record.labs if lab.headline]
     remarks += [f"{lab.lab}: {lab.which_attempt} counts" for lab in record.labs if lab.which_attempt]
+    remarks += [f"{lab.lab}: {attempt}" for lab in record.labs for attempt in not_accepted(lab)]
     return [*row, cell("; ".join(dict.fromkeys(remarks)))]
 
 
