@@ -14,6 +14,11 @@ PARTICIPANT = re.compile(
 )
 """Moodle's `Identifier`, in several languages; the platform's own number is what stands behind it."""
 
+FIRST_POINT, LAST_POINT, FIRST_ACCENT = 10, 36, 200
+"""Unicode's combining classes of the points of Hebrew, Arabic and Syriac, and of accents, which have the highest."""
+VARIANT = re.compile("[\u034f\u180b-\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef]")
+"""Marks that are not seen: how the letter before them is to be drawn."""
+
 ID_COLUMNS = [
     "id",
     "studentid",
@@ -63,7 +68,18 @@ def folded(text: str) -> str:
 def letters(text: str) -> str:
     """Return a text's letters and digits alone, small and without accents: platforms and people drop the others."""
     plain = unicodedata.normalize("NFKD", text.casefold())
-    return "".join(letter for letter in plain if letter.isalnum())
+    return "".join(letter for letter in plain if letter.isalnum() or is_vowel(letter))
+
+
+def is_vowel(letter: str) -> bool:
+    """Return whether a mark is a letter of its script, such as a vowel in Hindi or a tone in Thai.
+
+    Accents, and the points of Hebrew and Arabic, are none: names are written with and without them.
+    """
+    if unicodedata.category(letter) not in ("Mn", "Mc") or VARIANT.match(letter):
+        return False
+    order = unicodedata.combining(letter)
+    return order < FIRST_POINT or LAST_POINT < order < FIRST_ACCENT
 
 
 @dataclass(frozen=True)

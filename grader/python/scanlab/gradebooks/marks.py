@@ -10,6 +10,7 @@ from scanlab.gradebooks.csv_cells import Row, Sheet
 from scanlab.gradebooks.model import Export
 from scanlab.gradebooks.text import number, one_line
 from scanlab.judging import report
+from scanlab.people import folded
 
 VALUE = re.compile(r"[+-]?\d+(?:[.,]\d+)?")
 COUNTED = re.compile(r"\d+,\d+")
@@ -69,12 +70,12 @@ def match(
     for column in sorted(columns):
         for at in sheet.column(column):
             for row in rows:
-                if text := _folded(row.text(at)):
+                if text := folded(row.text(at)):
                     index.setdefault((column, text), []).append(row)
     found: dict[str, Row] = {}
     owners: dict[int, str] = {}
     for record, identity in records:
-        names = {(column, _folded(text)) for column in columns for text in identity.get(column, ()) if _folded(text)}
+        names = {(column, folded(text)) for column in columns for text in identity.get(column, ()) if folded(text)}
         at = {row.line: row for wanted in names for row in index.get(wanted, ())}
         if len(at) == 1:
             row = next(iter(at.values()))
@@ -92,10 +93,6 @@ def match(
             known = ", ".join(sorted({one_line(text) for _, text in names})) or "no identifier: not on the roster"
             refusals.add(record.key, f"{name} has no row for it ({known}); --without {record.key} leaves it out")
     return found, refusals
-
-
-def _folded(text: str) -> str:
-    return text.strip().casefold()
 
 
 def scaled(export: Export, record: Record, most: float, where: str, refusals: Refusals) -> float | None:

@@ -45,7 +45,8 @@ from scanlab.process import end_group, start_group
 
 MAGIC = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\xfd7zXZ\0": "xz", b"\x28\xb5\x2f\xfd": "zst", b"PK": "zip"}
 CENTRAL_ENTRY = b"PK\x01\x02"
-ENCRYPTED = 0x1
+ENCRYPTED, IS_UTF_8 = 0x1, 0x800
+"""Bits of a zip member's flags."""
 
 
 MOST_NESTED = 2
@@ -154,11 +155,23 @@ def _listed(file: IO[bytes]) -> int:
     return count
 
 
+def _zip_name(info: zipfile.ZipInfo) -> str:
+    """Return a member's name: macOS and others write UTF-8 without the flag that says so."""
+    name = info.orig_filename
+    if not info.flag_bits & IS_UTF_8:
+        try:
+            return name.encode("cp437").decode()  # the library has read its bytes so
+        except UnicodeError:
+            pass  # no UTF-8: cp437 indeed
+    return name
+
+
 def _zip_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, budget: Budget | None) -> Item:
     """Return one member; without parts where there is nothing to report of it."""
-    parts, refused = safe_parts(info.orig_filename)
+    name = _zip_name(info)
+    parts, refused = safe_parts(name)
     if refused:
-        return Item((), info.file_size, refused=refused, label=printable(info.orig_filename))
+        return Item((), info.file_size, refused=refused, label=printable(name))
     mode = info.external_attr >> 16
     is_folder = info.is_dir() or stat.S_ISDIR(mode)
     if not parts or is_junk(parts, is_folder):

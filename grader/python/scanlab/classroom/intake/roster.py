@@ -129,10 +129,10 @@ def read_roster(path: Path, groups: Path | None = None) -> Roster:
         student = _student(columns, roles)
         if student is None:
             continue
-        if student.id.casefold() in lines:
-            first = lines[student.id.casefold()]
+        if folded(student.id) in lines:
+            first = lines[folded(student.id)]
             raise UsageError(f"{shown(path)}:{line}: the id {printable(student.id)!r} stands in line {first} already")
-        lines[student.id.casefold()] = line
+        lines[folded(student.id)] = line
         students.append(student)
         if (group := columns.get(roles.get("group", ""), "").strip()).casefold() not in NO_GROUP:
             together.setdefault(group, []).append(student)

@@ -16,6 +16,7 @@ from scanlab.gradebooks.marks import Identity
 from scanlab.gradebooks.model import Export, Format, Gradebook, Written
 from scanlab.gradebooks.text import one_line
 from scanlab.paths import shown
+from scanlab.people import folded
 
 ASSIGNMENT = re.compile(r"(?P<title>.*\S)\s*\((?P<id>\d+)\)")
 POSTING = ("", "muted")
@@ -109,7 +110,7 @@ def _column(sheet: Sheet, export: Export, name: str) -> int:
     at = [
         at
         for at, found in known.items()
-        if {header[at].casefold(), found["title"].casefold(), found["id"]} & {text.casefold() for text in wanted}
+        if {folded(header[at]), folded(found["title"]), found["id"]} & {folded(text) for text in wanted}
     ]
     if len(at) == 1 and len([text for text in header if text == header[at[0]]]) == 1:
         return at[0]
