@@ -80,6 +80,53 @@ def test_a_plain_roster_in_any_dress(tmp_path: Path, delimiter: str, encoding: s
     assert found(roster, "folders", exact=("ONE@example.org",)) == ["s0001"]
 
 
+PEOPLE = """id,name,login,email
+20001,Anne-Marie Smith,asmith,ams@example.org
+20003,Bob Lee,lee,bob-lee@example.org
+10001,"Núñez, Ana-María",amnunez,
+u-77,Jürgen Müller,j-mueller,
+40001,Ana Lee,alee,
+40002,Zoë 🚀 Smith,zsmith,
+"""
+
+
+@pytest.mark.parametrize(
+    ("stem", "whose"),
+    [
+        ("Anne-Marie Smith (20001)", "20001"),
+        ("20003 - Bob Lee", "20003"),
+        ("20003-Bob Lee", "20003"),
+        ("Bob-Lee-20003", "20003"),
+        ("Lee, Bob – 20003", "20003"),
+        ("Núñez, Ana-María (10001)", "10001"),
+        ("Núñez, Ana-María(amnunez)", "10001"),
+        ("Núñez_Ana-María_amnunez_10001", "10001"),
+        ("Ana María Núñez - amnunez", "10001"),
+        ("j-mueller - Jürgen Müller", "u-77"),
+        ("Jürgen Müller-u-77", "u-77"),
+        ("j-mueller (u-77)", "u-77"),
+        ("bob-lee@example.org-Bob", "20003"),
+        ("Zoë 🚀 Smith (40002)", "40002"),
+        ("40001 - Ana-Lee", "40001"),
+        ("lee-ana", "40001"),  # her name, though it begins with his login
+        # More than a name and an identifier, another's identifier, or two people's.
+        ("scan-20003", ""),
+        ("x-lee", ""),
+        ("20003-2", ""),
+        ("20003-20001", ""),
+        ("20003 20001", ""),
+        ("asmith - Bob Lee", ""),
+        ("alee - Lee", ""),  # his login is a word of her name
+        ("Anne-Marie Smith (20003)", ""),
+        ("Bob Lee - 2000", ""),
+        ("Marie - 20001 - Bob", ""),
+        ("-", ""),
+    ],
+)
+def test_a_folder_with_an_identifier_and_a_name_and_nothing_else(tmp_path: Path, stem: str, whose: str) -> None:
+    assert found(roster_of(tmp_path, PEOPLE), "folders", exact=(stem,)) == ([whose] if whose else [])
+
+
 def test_two_of_one_name_are_distinguished_by_an_id_only(tmp_path: Path) -> None:
     roster = roster_of(tmp_path, "id,name\ns1,Student Same\ns2,Student Same\n")
     assert found(roster, "folders", exact=("Student Same",)) == ["s1", "s2"]

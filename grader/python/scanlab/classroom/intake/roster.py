@@ -28,6 +28,10 @@ GITHUB_COLUMNS = ("githubusername", "github", "githublogin")
 CANVAS_COLUMNS = ("sisuserid", "sisloginid", "section")
 HEADER = "id,name,email,login"
 WORDS = re.compile(r"[\s_,;()\[\]]+")
+DASHES = re.compile("[-\u2010-\u2015\u2212]")
+PIECES = re.compile(rf"[^{DASHES.pattern[1:-1]}\s_,;()\[\]]+")
+MOST_PIECES = 6
+"""Between dashes and the like, in an identifier."""
 NO_GROUP = ("", "-", "none", "no group", "keine")
 
 
@@ -87,14 +91,17 @@ class Roster:
         """Return after whom a folder is named: an identifier, a name, or both together and nothing else."""
         if found := self.exactly([stem]) or self.by_name(stem):
             return found
-        words = [word for word in WORDS.split(stem) if word]
-        named = {student.id: student for word in words for student in self.exactly([word])}
-        if len(named) != 1:
-            return []
-        student = next(iter(named.values()))
-        known = {letters(word) for word in re.split(r"[\s_,.\-]+", student.name)} | {letters(student.name)}
-        who = student.person()
-        return [student] if all(who.is_called(word) or letters(word) in known for word in words) else []
+        meant = {one.id: one for one, rest in self._identified(stem) if _says_only(one, rest)}
+        others = {one.id for word in WORDS.split(stem) for one in self.exactly([word])} - meant.keys()
+        return [*meant.values()] if len(meant) == 1 and not others else []
+
+    def _identified(self, stem: str) -> Iterable[tuple[Student, str]]:
+        """Yield whom a part of a folder's name identifies, and what else the name says; a dash may separate the two."""
+        pieces = [*PIECES.finditer(stem)]
+        for at, first in enumerate(pieces):
+            for last in pieces[at : at + MOST_PIECES]:
+                if len(found := self.exactly([stem[first.start() : last.end()]])) == 1:
+                    yield found[0], f"{stem[: first.start()]} {stem[last.end() :]}"
 
     def agrees(self, platform: str, number: str, name: str) -> bool:
         """Return whether a student has this name, and the number as well where the roster has the platform's."""
@@ -294,5 +301,19 @@ def _names_of(student: Student) -> set[str]:
 
 
 def _sorted_words(text: str) -> str:
-    words = (letters(word) for word in re.split(r"[\s,_.\-]+", text))
-    return " ".join(sorted(word for word in words if word))
+    return " ".join(sorted(filter(None, _words(text))))
+
+
+def _words(text: str) -> list[str]:
+    return [letters(word) for word in re.split(rf"[\s,_.]+|{DASHES.pattern}", text)]
+
+
+def _says_only(student: Student, text: str) -> bool:
+    """Return whether a text has words of a student's name, and identifiers of theirs, and nothing else."""
+    known = {"", letters(student.name), *map(letters, WORDS.split(student.name)), *_words(student.name)}
+    who = student.person()
+
+    def is_known(word: str) -> bool:
+        return letters(word) in known or who.is_called(word)
+
+    return all(is_known(word) or all(map(is_known, DASHES.split(word))) for word in WORDS.split(text))
