@@ -127,6 +127,34 @@ def test_a_folder_with_an_identifier_and_a_name_and_nothing_else(tmp_path: Path,
     assert found(roster_of(tmp_path, PEOPLE), "folders", exact=(stem,)) == ([whose] if whose else [])
 
 
+@pytest.mark.parametrize("cell", ["10001", "#10001", '="10001"', '"=""10001"""', "'10001", "10001.0", " 10001.00 "])
+@pytest.mark.parametrize("header", ["id,name,login", "OrgDefinedId,Full Name,Username"])
+def test_ids_as_platforms_and_spreadsheets_write_them(tmp_path: Path, header: str, cell: str) -> None:
+    login = cell.replace("10001", "anone") if ".0" not in cell else "anone"
+    roster = roster_of(tmp_path, f"{header}\n{cell},Ann One,{login}\n007,Bob Two,0x1e+5\n")
+    assert [(one.id, one.login) for one in roster.students] == [("10001", "anone"), ("007", "0x1e+5")]
+    for name in ("10001", "#10001", "10001.0", "AnOne", "Ann One - 10001"):
+        assert found(roster, "folders", exact=(name,)) == ["10001"], name
+    for name in ("7", "1000", "10001.1", "#", "'"):
+        assert found(roster, "folders", exact=(name,)) == [], name
+
+
+def test_two_rows_of_one_id_in_two_forms_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r":3: the id '10001' stands in line 2 already"):
+        roster_of(tmp_path, "id,name\n10001,Ann One\n#10001,Bob Two\n")
+
+
+@pytest.mark.parametrize("header", ["id,name", "name,SIS User ID", "name,Matrikelnummer", "name,N° étudiant"])
+@pytest.mark.parametrize("cell", ["1.00023E+11", '"1,00023E+11"', "1e+15", '="1.7E+14"'])
+def test_an_id_that_a_spreadsheet_has_rounded_is_refused(tmp_path: Path, header: str, cell: str) -> None:
+    rows = [f"{cell},Ann One" if header.startswith("id") else f"Ann One,{cell}"] * 2
+    with pytest.raises(
+        UsageError, match=r":2: a spreadsheet has rounded a number to .*E\+1.*its digits are lost"
+    ) as raised:
+        roster_of(tmp_path, "\n".join([header, *rows]).replace("1e+15", "1E+15") + "\n")
+    assert "\n" not in str(raised.value)
+
+
 def test_two_of_one_name_are_distinguished_by_an_id_only(tmp_path: Path) -> None:
     roster = roster_of(tmp_path, "id,name\ns1,Student Same\ns2,Student Same\n")
     assert found(roster, "folders", exact=("Student Same",)) == ["s1", "s2"]

@@ -319,6 +319,23 @@ def test_one_column_may_identify(tmp_path: Path, scanlab: Scanlab) -> None:
     assert changed(before, done.stdout) == [(3, 6, "", "0")]
 
 
+def test_ids_of_a_spreadsheet_are_compared_as_they_are_meant_or_not_at_all(tmp_path: Path, scanlab: Scanlab) -> None:
+    store = write_store(tmp_path / "results", [only("a", 1), only("b", 2)])
+    before = CANVAS.replace(b",s0001,", b",#s0001,").replace(b",s0002,", b',"=""s0002""",')
+    words = ["export", store, "--format", "canvas", "--match", "SIS User ID", "--gradebook"]
+    done = scanlab(*words, put(tmp_path, before))
+    assert changed(before, done.stdout) == [(3, 6, "", "0"), (4, 6, "12.00", "0")]
+    rounded = CANVAS.replace(b",s0001,", b",1.00023E+11,").replace(b",s0002,", b",1.00023E+11,")
+    done = scanlab(*words[:4], "--gradebook", put(tmp_path, rounded))  # the logins are there
+    assert changed(rounded, done.stdout) == [(3, 6, "", "0"), (4, 6, "12.00", "0")]
+    done = scanlab(*words, put(tmp_path, rounded))
+    assert done.returncode == 2
+    assert "'SIS User ID' in line 4: a spreadsheet has rounded a number to 1.00023E+11" in done.stderr.decode()
+    big = student(1, id="1.00023E+11", login="", email="")  # of an older class: two rows have it, and no one's is it
+    store = write_store(tmp_path / "older", [record("c", big, nothing(KOGGE_STONE))])
+    assert scanlab("export", store, "--format", "canvas", "--gradebook", put(tmp_path, rounded)).returncode == 2
+
+
 def test_names_are_never_compared(tmp_path: Path, scanlab: Scanlab) -> None:
     who = student(90, name="0001, Student")
     store = write_store(tmp_path / "results", [record("a", who, nothing(KOGGE_STONE))])

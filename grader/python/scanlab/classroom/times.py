@@ -25,7 +25,7 @@ from scanlab.course.model import Course
 from scanlab.errors import UsageError
 from scanlab.labs.folders import find_lab
 from scanlab.paths import shown
-from scanlab.people import IDENTIFYING, letters
+from scanlab.people import IDENTIFYING, letters, lost_number
 from scanlab.scratch import scratch
 
 TIME_COLUMNS = frozenset(
@@ -156,7 +156,7 @@ def _from_table(path: Path, taken_in: Class, zone: str, notes: TimeNotes) -> Sur
             moment = read_time(row[time], zone, order)
         except DateError as error:
             raise UsageError(f"{shown(path)}:{line}: {printable(row[time])!r} {error}") from error
-        found, why = match.whom(row[who])
+        found, why = (None, lost) if (lost := lost_number(row[who])) else match.whom(row[who])
         if why:
             raise UsageError(f"{shown(path)}:{line}: {why}")
         if not found:

@@ -10,7 +10,7 @@ from scanlab.gradebooks.csv_cells import Row, Sheet
 from scanlab.gradebooks.model import Export
 from scanlab.gradebooks.text import number, one_line
 from scanlab.judging import report
-from scanlab.people import folded
+from scanlab.people import folded, lost_number
 
 VALUE = re.compile(r"[+-]?\d+(?:[.,]\d+)?")
 COUNTED = re.compile(r"\d+,\d+")
@@ -67,10 +67,13 @@ def match(
     refusals = Refusals()
     columns = {column for _, identity in records for column in identity} if only is None else {only}
     index: dict[tuple[str, str], list[Row]] = {}
+    lost = ""
     for column in sorted(columns):
         for at in sheet.column(column):
             for row in rows:
-                if text := folded(row.text(at)):
+                if why := lost_number(row.text(at)):
+                    lost = lost or f"{column!r} in line {row.line}: {why}"
+                elif text := folded(row.text(at)):
                     index.setdefault((column, text), []).append(row)
     found: dict[str, Row] = {}
     owners: dict[int, str] = {}
@@ -91,7 +94,8 @@ def match(
             refusals.add(record.key, f"lines {listed} of {name} may be meant; name the identifying column with --match")
         else:
             known = ", ".join(sorted({one_line(text) for _, text in names})) or "no identifier: not on the roster"
-            refusals.add(record.key, f"{name} has no row for it ({known}); --without {record.key} leaves it out")
+            advice = lost or f"--without {record.key} leaves it out"
+            refusals.add(record.key, f"{name} has no row for it ({known}); {advice}")
     return found, refusals
 
 

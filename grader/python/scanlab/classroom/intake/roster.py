@@ -12,7 +12,18 @@ from scanlab.classroom.intake.items import printable
 from scanlab.classroom.records import Student
 from scanlab.errors import UsageError
 from scanlab.paths import shown
-from scanlab.people import EMAIL_COLUMNS, ID_COLUMNS, IDENTIFYING, LOGIN_COLUMNS, PARTICIPANT, People, folded, letters
+from scanlab.people import (
+    EMAIL_COLUMNS,
+    ID_COLUMNS,
+    IDENTIFYING,
+    LOGIN_COLUMNS,
+    PARTICIPANT,
+    People,
+    bare,
+    folded,
+    letters,
+    lost_number,
+)
 
 ROLES: Mapping[str, Sequence[str]] = {
     "id": ID_COLUMNS,
@@ -54,7 +65,7 @@ class Roster:
         self._by_key = {student.id: student for student in self.students}
         self._names, self._logins, self._platform = {}, {}, {}
         for student in self.students:
-            cells = {letters(column): cell.strip() for column, cell in reversed(student.columns.items())}
+            cells = {letters(column): bare(cell) for column, cell in reversed(student.columns.items())}
             for text in _names_of(student):
                 self._names.setdefault(text, []).append(student)
             logins = [cells[column] for column in GITHUB_COLUMNS if cells.get(column)] or [student.login]
@@ -193,12 +204,19 @@ def _table(path: Path, example: str) -> tuple[list[str], list[tuple[int, dict[st
         raise UsageError(f"{shown(path)} is empty; its first line has to name the columns, such as {example}")
     names = _unique([cell.strip() for cell in header])
     table = [(at, dict.fromkeys(names, ""))]
+    roles = _roles(names)
+    identifying = [
+        name for name in names if letters(name) in IDENTIFYING or name in (roles.get("id"), roles.get("login"))
+    ]
     for line, row in rows[rows.index((at, header)) + 1 :]:
         if not any(cell.strip() for cell in row):
             continue
         if len(row) > len(names) and any(cell.strip() for cell in row[len(names) :]):
             raise UsageError(f"{shown(path)}:{line}: {len(row)} cells, but the header names {len(names)} columns")
-        table.append((line, dict(zip(names, [*row, *[""] * len(names)], strict=False))))
+        columns = dict(zip(names, [*row, *[""] * len(names)], strict=False))
+        if lost := next((why for name in identifying if (why := lost_number(columns[name]))), ""):
+            raise UsageError(f"{shown(path)}:{line}: {lost}")
+        table.append((line, columns))
     return names, table
 
 
@@ -274,12 +292,12 @@ def _student(columns: dict[str, str], roles: dict[str, str]) -> Student | None:
     elif not last and name.count(",") == 1:
         last, first = (part.strip() for part in name.split(","))
         name = f"{first} {last}".strip()
-    moodle = next((columns[key].strip() for key in columns if letters(key) == "identifier"), "")
+    moodle = next((bare(columns[key]) for key in columns if letters(key) == "identifier"), "")
     participant = PARTICIPANT.fullmatch(moodle)
-    known = cell("id") or moodle
+    known = bare(cell("id")) or moodle
     if participant and known in ("", moodle):
         known = participant[1]
-    login, email = cell("login"), cell("email")
+    login, email = bare(cell("login")), bare(cell("email"))
     student_id = known or login or email or name
     if not student_id:
         return None
