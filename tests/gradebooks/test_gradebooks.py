@@ -162,6 +162,44 @@ def test_cells_are_those_of_pythons_reader(rows: list[list[str]]) -> None:
         )
 
 
+@pytest.mark.parametrize(
+    ("platform", "old", "new"),
+    [("canvas", b",8.00,,", b",8.00,100.0,"), ("moodle", b'- ",,100.00', b'- ",100.0,100.00')],
+)
+def test_what_has_become_of_the_cells_is_said(
+    platform: str, old: bytes, new: bytes, small_class: Path, scanlab: Scanlab, tmp_path: Path
+) -> None:
+    before = (GOLDEN / f"{platform}_before.csv").read_bytes()
+    words = ["export", small_class, "--format", platform, "--gradebook"]
+    said = scanlab(*words, put(tmp_path, before)).stderr.decode()
+    assert ": 2 filled, 1 raised, 0 lowered, 0 had these points already\n" in said
+    more = before.replace(old, new, 1).replace(b"12.00", b"99.50")
+    said = scanlab(*words, put(tmp_path, more)).stderr.decode()
+    assert ": 1 filled, 0 raised, 1 lowered, 1 had these points already\n" in said
+    assert "lowered: s0002 99.50 to 50\n" in said
+
+
+def test_lowered_points_are_named_and_why_they_are_0(tmp_path: Path, scanlab: Scanlab) -> None:
+    wrong = grade(KOGGE_STONE, [check("inclusive", 0, 100)])
+    records = [record("s0001", student(1), wrong), only("s0002", 2), only("s0003", 3)]
+    store = write_store(tmp_path / "results", records)
+    before = CANVAS.replace(b",8.00,,", b",8.00,7,").replace(b"Scan B,,,=", b"Scan B,,A-,=")
+    said = scanlab("export", store, "--format", "canvas", "--gradebook", put(tmp_path, before)).stderr.decode()
+    assert "0 filled, 0 raised, 2 lowered, 1 in place of a text, 0 had these points already" in said
+    assert "lowered: s0001 7 to 0, s0002 12.00 to 0 (nothing could be graded)\n" in said
+    assert "in place of a text: s0003 A- to 0 (nothing could be graded)\n" in said
+
+
+def test_at_most_ten_lowered_ones_are_named(tmp_path: Path, scanlab: Scanlab) -> None:
+    store = write_store(tmp_path / "results", [only(f"s{at:04d}", at) for at in range(1, 13)])
+    head = CANVAS.splitlines(keepends=True)[:3]
+    rows = [f'"{at:04d}, Student",{9000 + at},s{at:04d},,A,,3,,,\n'.encode() for at in range(1, 13)]
+    before = b"".join([*head, *rows])
+    said = scanlab("export", store, "--format", "canvas", "--gradebook", put(tmp_path, before)).stderr.decode()
+    assert said.count(" 3 to 0") == 10
+    assert "… (12 in all)" in said
+
+
 def test_excused_in_canvas_stays_excused(small_class: Path, scanlab: Scanlab, tmp_path: Path) -> None:
     before = CANVAS.replace(b"7.50,12.00", b"7.50,EX")
     done = scanlab("export", small_class, "--format", "canvas", "--gradebook", put(tmp_path, before))

@@ -14,6 +14,7 @@ from scanlab.people import folded, lost_number
 
 VALUE = re.compile(r"[+-]?\d+(?:[.,]\d+)?")
 COUNTED = re.compile(r"\d+,\d+")
+MOST_NAMED = 10
 MOST_LINES = 50
 """At most this many reasons are listed; the others are counted."""
 
@@ -113,19 +114,53 @@ def scaled(export: Export, record: Record, most: float, where: str, refusals: Re
     return None
 
 
-def put(sheet: Sheet, row: Row, column: int, points: float, comma: bool) -> bool:
-    """Put points into a cell, unless it has them already. Return whether it was changed."""
-    rounded = number(points)
-    if value(row.text(column)) == rounded:
-        return False
-    text = report.points(rounded)
-    sheet.change(row, column, text.replace(".", ",") if comma else text)
-    return True
+@dataclass
+class Column:
+    """The column that is filled in, and what has become of its cells."""
 
+    sheet: Sheet
+    at: int
+    has_comma: bool
+    """Its numbers have a decimal comma."""
+    filled: int = 0
+    raised: int = 0
+    same: int = 0
+    lowered: list[str] = field(default_factory=list)
+    """Whose number is smaller now, with both."""
+    replaced: list[str] = field(default_factory=list)
+    """Who had a text that is no number, with both."""
 
-def notes(changed: int, same: int, untouched: Sequence[str], column: str) -> list[str]:
-    """Return what a person should know of a changed gradebook."""
-    found = [f"{column}: {changed} changed, {same} had these points already"]
-    if untouched:
-        found.append(f"without a result, and left as they were: {_some(untouched, 20)}")
-    return found
+    def put(self, row: Row, record: Record, points: float) -> None:
+        """Put a submission's points into its row, unless they are there already."""
+        rounded, old = number(points), row.text(self.at).strip()
+        before, text = value(old), report.points(rounded)
+        if before == rounded:
+            self.same += 1
+            return
+        why = " (nothing could be graded)" if rounded == 0 and not any(lab.sha256 for lab in record.labs) else ""
+        both = f"{record.key} {one_line(old)} to {text}{why}"
+        if not old:
+            self.filled += 1
+        elif before is None:
+            self.replaced.append(both)
+        elif before < rounded:
+            self.raised += 1
+        else:
+            self.lowered.append(both)
+        self.sheet.change(row, self.at, text.replace(".", ",") if self.has_comma else text)
+
+    def notes(self, untouched: Sequence[str]) -> list[str]:
+        """Return what a person should know of the column, and of the rows that were left as they were."""
+        counted = [f"{self.filled} filled, {self.raised} raised, {len(self.lowered)} lowered"]
+        counted += [f"{len(self.replaced)} in place of a text"] if self.replaced else []
+        found = [
+            f"{self.sheet.rows[0].text(self.at).strip()}: {', '.join(counted)}, {self.same} had these points already"
+        ]
+        found += [
+            f"{what}: {_some(names, MOST_NAMED)}"
+            for what, names in (("lowered", self.lowered), ("in place of a text", self.replaced))
+            if names
+        ]
+        if untouched:
+            found.append(f"without a result, and left as they were: {_some(untouched, 20)}")
+        return found

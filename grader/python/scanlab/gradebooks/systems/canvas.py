@@ -41,7 +41,7 @@ def whole(export: Export, gradebook: Gradebook | None) -> Written:
     known = [(record, identity(record)) for record in (*export.records, *export.excused)]
     rows, refusals = marks.match(sheet, students, known, name, export.options.match)
     comma = marks.has_decimal_comma(text for row in sheet.rows[1:] for text in row.texts()[column : column + 1])
-    excused, changed, same = [], 0, 0
+    cells, excused = marks.Column(sheet, column, comma), []
     for record in export.records:
         if (row := rows.get(record.key)) is None:
             continue
@@ -52,10 +52,8 @@ def whole(export: Export, gradebook: Gradebook | None) -> Written:
             refusals.add(f"{name}:{row.line}", f"the row has {len(row)} cells, and the header {len(sheet.rows[0])}")
         elif row.text(column).strip().upper() == EXCUSED:
             excused.append(record.key)
-        elif marks.put(sheet, row, column, points, comma):
-            changed += 1
         else:
-            same += 1
+            cells.put(row, record, points)
     for record in export.excused:
         if (row := rows.get(record.key)) is not None and column < len(row):
             if row.text(column).strip().upper() != EXCUSED:
@@ -64,7 +62,7 @@ def whole(export: Export, gradebook: Gradebook | None) -> Written:
     refusals.stop()
     graded = {row.line for row in rows.values()}
     others = [f"line {row.line}" for row in students if row.line not in graded]
-    notes = marks.notes(changed, same, others, header)
+    notes = cells.notes(others)
     if excused:
         notes.append(f"excused: {', '.join(excused)}")
     return Written(sheet.encode(), notes)

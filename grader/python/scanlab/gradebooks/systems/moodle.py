@@ -42,7 +42,7 @@ def whole(export: Export, gradebook: Gradebook | None) -> Written:
     records = [(record, identity(record)) for record in export.records]
     rows, refusals = marks.match(sheet, students, records, name, export.options.match)
     comma = marks.has_decimal_comma(row.text(at) for row in students for at in (column, maximum))
-    locked, changed, same = [], 0, 0
+    cells, locked = marks.Column(sheet, column, comma), []
     for record in export.records:
         if (row := rows.get(record.key)) is None:
             continue
@@ -63,14 +63,13 @@ def whole(export: Export, gradebook: Gradebook | None) -> Written:
         if _is_locked(sheet, row):
             locked.append(record.key)
             continue
-        is_new = marks.put(sheet, row, column, points, comma)
-        changed, same = changed + is_new, same + (not is_new)
+        cells.put(row, record, points)
         if comments is not None:
             sheet.change(row, comments, feedback_html(record, export.options))
     refusals.stop()
     graded = {row.line for row in rows.values()}
     others = [row.text(0).strip() for row in students if row.line not in graded]
-    notes = marks.notes(changed, same, others, sheet.rows[0].text(column).strip())
+    notes = cells.notes(others)
     if locked:
         notes.append(f"locked in Moodle, and left so: {', '.join(locked)}")
     return Written(sheet.encode(), notes)
