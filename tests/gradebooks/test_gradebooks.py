@@ -228,7 +228,38 @@ def test_moodles_feedback_stands_beside_grades_only(small_class: Path, scanlab: 
     done = scanlab("export", small_class, "--format", "moodle", "--feedback", "--gradebook", put(tmp_path, MOODLE))
     cells = changed(MOODLE, done.stdout)
     assert {(row, column) for row, column, *_ in cells} == {(at, column) for at in (1, 2, 3) for column in (5, 10)}
-    assert all(new.startswith("<pre>") and "<" not in new[5:-6] for _, column, _, new in cells if column == 10)
+    assert {row: new.partition('<pre class="scanlab">')[0] for row, column, _, new in cells if column == 10} == {
+        1: "", 2: "<p>see me</p>\n", 3: ""
+    }  # fmt: skip
+    reports = [new.partition('<pre class="scanlab">')[2] for _, column, _, new in cells if column == 10]
+    assert all(text.endswith("</pre>") and "<" not in text[:-6] for text in reports)
+    assert "feedback: 1 had a comment already, which stays" in done.stderr.decode()
+
+
+def test_a_teachers_comment_in_moodle_stays_whatever_is_exported(tmp_path: Path, scanlab: Scanlab) -> None:
+    def export(content: bytes, points: int) -> bytes:
+        labs = grade(KOGGE_STONE, [check("inclusive", points, 100)])
+        store = write_store(tmp_path / f"results{points}", [record("s0002", student(2), labs)])
+        path = put(tmp_path, content)
+        done = scanlab("export", store, "--format", "moodle", "--feedback", "--gradebook", path)
+        assert done.returncode == 0, done.stderr.decode()
+        return done.stdout
+
+    def feedback_of(content: bytes) -> list[str]:
+        return list(csv.reader(io.StringIO(content.decode(), newline="")))[2][10].split('<pre class="scanlab">')
+
+    for own in ('"<p>see me</p>"', "see me", '"a <pre>listing</pre>, ""well"""', "'=1+1", '"two\nlines"'):
+        before = MOODLE.replace(b'"<p>see me</p>"', own.encode())
+        (kept,) = feedback_of(before)
+        first = export(before, 50)
+        assert feedback_of(first)[0] == f"{kept}\n"
+        assert export(first, 50) == first
+        second = export(first, 100)
+        assert feedback_of(second)[0] == f"{kept}\n"
+        assert len(feedback_of(second)) == 2, "the earlier report has gone"
+        assert export(before, 100) == second
+    behind = first.replace(b"</pre>", b"</pre><p>well done</p>")
+    assert feedback_of(export(behind, 100))[1].endswith("</pre><p>well done</p>")
 
 
 def test_moodle_knows_a_participant_by_the_downloads_name(tmp_path: Path, scanlab: Scanlab) -> None:

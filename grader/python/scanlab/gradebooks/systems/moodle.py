@@ -23,6 +23,8 @@ MAXIMUM = ("Maximum Grade", "Maximum grade")
 FEEDBACK = "Feedback comments"
 CHANGEABLE = "Grade can be changed"
 MOST_FEEDBACK = 20_000
+OPENING, CLOSING = '<pre class="scanlab">', "</pre>"
+"""Around the kit's feedback, by which a second export finds it beside a teacher's own comment."""
 
 
 def whole(export: Export, gradebook: Gradebook | None) -> Written:
@@ -42,7 +44,7 @@ def whole(export: Export, gradebook: Gradebook | None) -> Written:
     records = [(record, identity(record)) for record in export.records]
     rows, refusals = marks.match(sheet, students, records, name, export.options.match)
     comma = marks.has_decimal_comma(row.text(at) for row in students for at in (column, maximum))
-    cells, locked = marks.Column(sheet, column, comma), []
+    cells, locked, beside = marks.Column(sheet, column, comma), [], 0
     for record in export.records:
         if (row := rows.get(record.key)) is None:
             continue
@@ -65,11 +67,16 @@ def whole(export: Export, gradebook: Gradebook | None) -> Written:
             continue
         cells.put(row, record, points)
         if comments is not None:
-            sheet.change(row, comments, feedback_html(record, export.options))
+            text, is_beside = with_feedback(row.text(comments), feedback_html(record, export.options))
+            if text != row.text(comments):
+                sheet.change(row, comments, text)
+            beside += is_beside
     refusals.stop()
     graded = {row.line for row in rows.values()}
     others = [row.text(0).strip() for row in students if row.line not in graded]
     notes = cells.notes(others)
+    if beside:
+        notes.append(f"feedback: {beside} had a comment already, which stays; the report is behind it")
     if locked:
         notes.append(f"locked in Moodle, and left so: {', '.join(locked)}")
     return Written(sheet.encode(), notes)
@@ -91,7 +98,22 @@ def _is_locked(sheet: Sheet, row: Row) -> bool:
 def feedback_html(record: Record, options: Options) -> str:
     """Return what a student is shown, as HTML: Moodle shows feedback as a page, so nothing in it may be a tag."""
     texts = [*feedback.overview(record, options), *feedback.causes(record, options)]
-    return f"<pre>{html.escape(shorten(chr(10).join(texts), MOST_FEEDBACK))}</pre>"
+    return f"{OPENING}{html.escape(shorten(chr(10).join(texts), MOST_FEEDBACK))}{CLOSING}"
+
+
+def with_feedback(comment: str, own: str) -> tuple[str, bool]:
+    """Return what a cell of comments says with the kit's feedback in it, and whether it says anything else.
+
+    Feedback of an earlier export is replaced where it stands; whatever else is there stays, and comes first.
+    """
+    at = comment.find(OPENING)
+    end = comment.find(CLOSING, at)
+    if at >= 0 and end >= 0:
+        end += len(CLOSING)
+        return comment[:at] + own + comment[end:], bool((comment[:at] + comment[end:]).strip())
+    if not comment.strip():
+        return own, False
+    return f"{comment}\n{own}", True
 
 
 def identity(record: Record) -> Identity:
