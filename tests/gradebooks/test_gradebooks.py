@@ -418,6 +418,78 @@ def test_the_test_student_is_no_student(tmp_path: Path, scanlab: Scanlab) -> Non
     assert done.returncode == 2
 
 
+def test_what_the_test_student_has_handed_in_is_left_out(tmp_path: Path, scanlab: Scanlab) -> None:
+    test = record("studenttest-9999", None, nothing(KOGGE_STONE), metadata={"canvas_user": "9999"})
+    store = write_store(tmp_path / "results", [only("s0001", 1), test])
+    before = CANVAS.replace(b"9999,,,", b"9999,,3f2a9c7be1,")
+    done = scanlab("export", store, "--format", "canvas", "--gradebook", put(tmp_path, before))
+    assert done.returncode == 0, done.stderr.decode()
+    assert changed(before, done.stdout) == [(3, 6, "", "0")]
+    assert "Canvas's Test Student, and left out: studenttest-9999" in done.stderr.decode()
+    real = CANVAS.replace(b"9999,,,", b"9999,s0009,,")  # who is called so has an id of the university's
+    done = scanlab("export", store, "--format", "canvas", "--gradebook", put(tmp_path, real))
+    assert changed(real, done.stdout) == [(3, 6, "", "0"), (8, 6, "", "0")]
+
+
+@pytest.mark.parametrize(
+    ("platform", "match", "said"),
+    [
+        ("canvas", "Foo", "no column 'Foo', which --match names; there are 'ID', 'SIS Login ID', 'SIS User ID'"),
+        ("moodle", "Foo", "no column 'Foo', which --match names; there are 'Email address', 'ID number'"),
+        ("canvas", "Section", "--match Section: nobody is known by that; one of ID, Integration ID, SIS Login ID"),
+        ("moodle", "Full name", "--match Full name: nobody is known by that"),
+    ],
+)
+def test_a_column_that_does_not_identify_is_one_line(
+    platform: str, match: str, said: str, small_class: Path, scanlab: Scanlab, tmp_path: Path
+) -> None:
+    path = put(tmp_path, (GOLDEN / f"{platform}_before.csv").read_bytes())
+    done = scanlab("export", small_class, "--format", platform, "--gradebook", path, "--match", match)
+    assert done.returncode == 2
+    assert said in done.stderr.decode()
+    assert done.stderr.count(b"\n") == 1
+
+
+@pytest.mark.parametrize("delimiter", [b";", b"\t"])
+def test_a_worksheet_of_moodle_with_another_separator(
+    delimiter: bytes, small_class: Path, scanlab: Scanlab, tmp_path: Path
+) -> None:
+    def separated(content: bytes) -> bytes:
+        """With this separator between cells, and commas inside them as they were."""
+        sheet = csv_cells.read(content, "x.csv")
+        rows = (delimiter.decode().join(row.raw) + row.end for row in sheet.rows)
+        return sheet.mark + "".join(rows).encode()
+
+    path = put(tmp_path, separated(MOODLE))
+    done = scanlab("export", small_class, "--format", "moodle", "--gradebook", path)
+    assert done.returncode == 3, done.stderr.decode()
+    assert done.stdout == separated((GOLDEN / "moodle_after.csv").read_bytes())
+    done = scanlab("export", small_class, "--format", "moodle", "--feedback", "--gradebook", path)
+    again = scanlab(
+        "export", small_class, "--format", "moodle", "--feedback", "--gradebook", put(tmp_path, done.stdout)
+    )
+    assert again.stdout == done.stdout
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "ID;Vollständiger Name;ID-Nummer;E-Mail-Adresse;Status;Bewertung;Bestwertung;Zuletzt geändert (Bewertung)",
+        "Identifiant,Nom complet,Adresse de courriel,Statut,Note,Note maximale,Dernière modification (note)",
+        '"Identificador","Nombre completo","Estado","Calificación","Calificación máxima"',
+        "Identifier,Volledige naam,Status,Cijfer,Maximumcijfer",
+    ],
+)
+def test_a_worksheet_in_another_language_says_what_to_do(
+    header: str, small_class: Path, scanlab: Scanlab, tmp_path: Path
+) -> None:
+    path = put(tmp_path, f"{header}\nParticipant 70001\n".encode("utf-8-sig"))
+    done = scanlab("export", small_class, "--format", "moodle", "--gradebook", path)
+    assert done.returncode == 2
+    assert "or not in English; set Moodle to English for the download and for the upload" in done.stderr.decode()
+    assert done.stderr.count(b"\n") == 1
+
+
 def test_points_have_two_decimals() -> None:
     labs = grade(KOGGE_STONE, [check("inclusive", 200 / 3, 100)])
     export = Export("Scan", (KOGGE_STONE,), (record("k", student(1), labs),), options=Options())

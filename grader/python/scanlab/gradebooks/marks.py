@@ -66,7 +66,14 @@ def match(
     column, no other column counts. Names of people are never compared: two may have the same.
     """
     refusals = Refusals()
-    columns = {column for _, identity in records for column in identity} if only is None else {only}
+    columns = {column for _, identity in records for column in identity}
+    if only is not None:
+        if not sheet.column(only):
+            there = ", ".join(repr(column) for column in sorted(columns) if sheet.column(column))
+            raise UsageError(f"{name}: no column {only!r}, which --match names; there are {there or 'none'}")
+        if columns and only not in columns:
+            raise UsageError(f"{name}: --match {only}: nobody is known by that; one of {', '.join(sorted(columns))}")
+        columns = {only}
     index: dict[tuple[str, str], list[Row]] = {}
     lost = ""
     for column in sorted(columns):

@@ -281,7 +281,8 @@ def _student(columns: dict[str, str], roles: dict[str, str]) -> Student | None:
         return columns.get(roles.get(role, ""), "").strip()
 
     first, last, name = cell("first"), cell("last"), cell("name")
-    if name.casefold() == "points possible" or name == "Student, Test":
+    has_sis_id = any(columns[key].strip() for key in columns if letters(key) == "sisuserid")
+    if name.casefold() == "points possible" or (name == "Student, Test" and not has_sis_id):
         return None
     if not name:
         name = f"{first} {last}".strip()

@@ -16,7 +16,7 @@ from scanlab.gradebooks.marks import Identity
 from scanlab.gradebooks.model import Export, Format, Gradebook, Written
 from scanlab.gradebooks.text import one_line
 from scanlab.paths import shown
-from scanlab.people import folded
+from scanlab.people import bare, folded
 
 ASSIGNMENT = re.compile(r"(?P<title>.*\S)\s*\((?P<id>\d+)\)")
 POSTING = ("", "muted")
@@ -29,7 +29,7 @@ def whole(export: Export, gradebook: Gradebook | None) -> Written:
     assert gradebook is not None
     name = shown(gradebook.path)
     sheet = csv_cells.read(gradebook.content, name)
-    points_row, students = _parts(sheet, name)
+    points_row, students, tests = _parts(sheet, name)
     column = _column(sheet, export, name)
     header = sheet.rows[0].text(column).strip()
     most = marks.value(points_row.text(column))
@@ -38,7 +38,9 @@ def whole(export: Export, gradebook: Gradebook | None) -> Written:
             f"{name}:{points_row.line}: {header!r} has {one_line(points_row.text(column)) or 'nothing'!r}"
             " for its points possible: it cannot be filled in"
         )
-    known = [(record, identity(record)) for record in (*export.records, *export.excused)]
+    ids = {bare(row.text(at)) for row in tests for at in sheet.column("ID")}
+    of_test = [one.key for one in (*export.records, *export.excused) if one.metadata.get("canvas_user") in ids]
+    known = [(one, identity(one)) for one in (*export.records, *export.excused) if one.key not in of_test]
     rows, refusals = marks.match(sheet, students, known, name, export.options.match)
     comma = marks.has_decimal_comma(text for row in sheet.rows[1:] for text in row.texts()[column : column + 1])
     cells, excused = marks.Column(sheet, column, comma), []
@@ -63,13 +65,15 @@ def whole(export: Export, gradebook: Gradebook | None) -> Written:
     graded = {row.line for row in rows.values()}
     others = [f"line {row.line}" for row in students if row.line not in graded]
     notes = cells.notes(others)
+    if of_test:
+        notes.append(f"Canvas's Test Student, and left out: {', '.join(of_test)}")
     if excused:
         notes.append(f"excused: {', '.join(excused)}")
     return Written(sheet.encode(), notes)
 
 
-def _parts(sheet: Sheet, name: str) -> tuple[Row, list[Row]]:
-    """Return the row of the points possible and the students' rows.
+def _parts(sheet: Sheet, name: str) -> tuple[Row, list[Row], list[Row]]:
+    """Return the row of the points possible, the students' rows, and those of Canvas's Test Student, who is nobody.
 
     Raises UsageError when this is no such gradebook.
     """
@@ -84,11 +88,11 @@ def _parts(sheet: Sheet, name: str) -> tuple[Row, list[Row]]:
     students = [
         row
         for row in sheet.rows[1:]
-        if row is not points_rows[0]
-        and not all(_is_posting(text.strip().casefold()) for text in row.texts())
-        and row.text(0).strip() != TEST_STUDENT
+        if row is not points_rows[0] and not all(_is_posting(text.strip().casefold()) for text in row.texts())
     ]
-    return points_rows[0], students
+    sis = sheet.column("SIS User ID")
+    tests = [row for row in students if row.text(0).strip() == TEST_STUDENT and not any(row.text(at) for at in sis)]
+    return points_rows[0], [row for row in students if row not in tests], tests
 
 
 def _is_posting(text: str) -> bool:

@@ -22,7 +22,8 @@ GRADE, MODIFIED = "Grade", "Last modified (grade)"
 MAXIMUM = ("Maximum Grade", "Maximum grade")
 FEEDBACK = "Feedback comments"
 CHANGEABLE = "Grade can be changed"
-MOST_FEEDBACK = 20_000
+MOST_FEEDBACK, MOST_LISTED = 20_000, 300
+"""Bytes of feedback, and letters of a header in a message."""
 OPENING, CLOSING = '<pre class="scanlab">', "</pre>"
 """Around the kit's feedback, by which a second export finds it beside a teacher's own comment."""
 
@@ -31,7 +32,7 @@ def whole(export: Export, gradebook: Gradebook | None) -> Written:
     """Return the worksheet with the grades in it. Raises UsageError, a line per reason, rather than damage it."""
     assert gradebook is not None
     name = shown(gradebook.path)
-    sheet = csv_cells.read(gradebook.content, name, (",",))
+    sheet = csv_cells.read(gradebook.content, name, (",", ";", "\t"))
     column = _one(sheet, (export.options.column or GRADE,), name)
     maximum = _one(sheet, MAXIMUM, name)
     comments = _one(sheet, (FEEDBACK,), name) if export.options.feedback else None
@@ -88,7 +89,11 @@ def _one(sheet: Sheet, names: tuple[str, ...], name: str) -> int:
         return at[0]
     if at:
         raise UsageError(f"{name}: {len(at)} columns are called {names[0]!r}")
-    raise UsageError(f"{name}: no offline grading worksheet of Moodle (in English): it has no column {names[0]!r}")
+    listed = one_line(", ".join(text.strip() for text in sheet.rows[0].texts()))
+    raise UsageError(
+        f"{name}: it has no column {names[0]!r} (there are: {listed[:MOST_LISTED]}): no offline grading worksheet"
+        " of Moodle, or not in English; set Moodle to English for the download and for the upload"
+    )
 
 
 def _is_locked(sheet: Sheet, row: Row) -> bool:
