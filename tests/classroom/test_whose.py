@@ -2,7 +2,10 @@
 
 import random
 import string
+import struct
 import unicodedata
+import zipfile
+import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -225,6 +228,18 @@ def test_names_in_a_zip_that_are_utf_8_without_the_flag(tmp_path: Path, form: st
     names = [f"subs/{unicodedata.normalize(form, name)}/scan_01.cu".encode() for name in people.values()]
     pile = zip_without_flag(tmp_path / "pile.zip", names)
     assert texts(taken(pile, roster)) == {f"s{at + 1}": [f"// {at}\n"] for at in range(3)}
+
+
+@pytest.mark.parametrize("is_of_this_name", [True, False])
+def test_names_in_a_zip_with_a_field_of_their_own(tmp_path: Path, is_of_this_name: bool) -> None:
+    with zipfile.ZipFile(tmp_path / "pile.zip", "w") as archive:
+        for old, name in (("J_rgen/scan_01.cu", "Jürgen/scan_01.cu"), ("Ann/scan_01.cu", "Ann/scan_01.cu")):
+            info = zipfile.ZipInfo(old)
+            text = struct.pack("<BI", 1, zlib.crc32(old.encode()) + (not is_of_this_name)) + name.encode()
+            info.extra = b"\x55\x54\x01\0\0" + struct.pack("<HH", 0x7075, len(text)) + text + b"\x75\x70\xff"
+            archive.writestr(info, f"// {old}\n")
+    got = texts(taken(tmp_path / "pile.zip", "id,name\ns1,Jürgen\ns2,Ann\n"))
+    assert got.keys() == {"s1" if is_of_this_name else "(J_rgen)", "s2"}
 
 
 def test_names_in_a_zip_of_cp437(tmp_path: Path) -> None:
