@@ -54,6 +54,19 @@ def test_canvas_gradebook(tmp_path: Path) -> None:
     assert found(roster, "canvas", "nobody", ("777",)) == []
 
 
+def test_a_canvas_gradebook_with_two_columns_of_names(tmp_path: Path) -> None:
+    roster = roster_of(
+        tmp_path,
+        "LastName,FirstName,ID,SIS User ID,SIS Login ID,Section\n    Points Possible,,,,,\n"
+        "Müller,Ada,501,u501,amuller,A\n"
+        "Student,Test,999,,3f2a,A\nStudent,Test,998,u998,tstudent,A\n",
+    )
+    assert [(one.name, one.columns["ID"]) for one in roster.students] == [
+        ("Ada Müller", "501"),
+        ("Test Student", "998"),
+    ]
+
+
 def test_moodle_worksheet(tmp_path: Path) -> None:
     roster = roster_of(tmp_path, MOODLE, "utf-8-sig")
     assert [one.id for one in roster.students] == ["0007", "772"]

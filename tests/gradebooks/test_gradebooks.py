@@ -426,6 +426,14 @@ def test_what_the_test_student_has_handed_in_is_left_out(tmp_path: Path, scanlab
     assert done.returncode == 0, done.stderr.decode()
     assert changed(before, done.stdout) == [(3, 6, "", "0")]
     assert "Canvas's Test Student, and left out: studenttest-9999" in done.stderr.decode()
+    split = before.replace(b"Student,ID", b"LastName,FirstName,ID").replace(b", Student", b'","Student')
+    split = (
+        split.replace(b"Student, Test", b'Student","Test')
+        .replace(b"Possible,", b"Possible,,")
+        .replace(b"\n,,", b"\n,,,")
+    )
+    done = scanlab("export", store, "--format", "canvas", "--gradebook", put(tmp_path, split))
+    assert changed(split, done.stdout) == [(3, 7, "", "0")], done.stderr.decode()
     real = CANVAS.replace(b"9999,,,", b"9999,s0009,,")  # who is called so has an id of the university's
     done = scanlab("export", store, "--format", "canvas", "--gradebook", put(tmp_path, real))
     assert changed(real, done.stdout) == [(3, 6, "", "0"), (8, 6, "", "0")]

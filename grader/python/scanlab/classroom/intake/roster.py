@@ -282,7 +282,8 @@ def _student(columns: dict[str, str], roles: dict[str, str]) -> Student | None:
 
     first, last, name = cell("first"), cell("last"), cell("name")
     has_sis_id = any(columns[key].strip() for key in columns if letters(key) == "sisuserid")
-    if name.casefold() == "points possible" or (name == "Student, Test" and not has_sis_id):
+    called = name or ", ".join(filter(None, (last, first)))
+    if called.casefold() == "points possible" or (called == "Student, Test" and not has_sis_id):
         return None
     if not name:
         name = f"{first} {last}".strip()

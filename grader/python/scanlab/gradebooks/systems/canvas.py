@@ -91,7 +91,12 @@ def _parts(sheet: Sheet, name: str) -> tuple[Row, list[Row], list[Row]]:
         if row is not points_rows[0] and not all(_is_posting(text.strip().casefold()) for text in row.texts())
     ]
     sis = sheet.column("SIS User ID")
-    tests = [row for row in students if row.text(0).strip() == TEST_STUDENT and not any(row.text(at) for at in sis)]
+    names = 2 if header[0] == "LastName" else 1
+    tests = [
+        row
+        for row in students
+        if ", ".join(row.text(at).strip() for at in range(names)) == TEST_STUDENT and not any(map(row.text, sis))
+    ]
     return points_rows[0], [row for row in students if row not in tests], tests
 
 
