@@ -112,12 +112,135 @@ def test_a_class_that_is_proved_stays_so(scanlab: Scanlab, tmp_path: Path) -> No
     assert len(list(Store(other).records())) == 2
 
 
+def with_roster(tmp_path: Path, rows: str, known: Class | None = None) -> Class:
+    (tmp_path / "roster.csv").write_text(f"id,name,login\n{rows}")
+    return take_in(tmp_path / "pile", Wanted(), read_roster(tmp_path / "roster.csv"), known).taken_in
+
+
 def test_a_roster_that_gives_work_to_another_student_is_refused(tmp_path: Path) -> None:
     put(tmp_path / "pile", "one", "text")
-    known = taken(tmp_path / "pile")
-    (tmp_path / "roster.csv").write_text("id,name,login\ns0001,Student 1,one\n")
-    now = take_in(tmp_path / "pile", Wanted(), read_roster(tmp_path / "roster.csv"), known).taken_in
-    assert differences(known, now) == ["the roster: one is nobody then, s0001 now"]
+    known = with_roster(tmp_path, "s0001,Student 1,one\n")
+    now = with_roster(tmp_path, "s0002,Student 2,one\n", known)
+    assert differences(known, now) == ["the roster: one is s0001 then, s0002 now"]
+    assert differences(known, with_roster(tmp_path, "s0002,Student 2,two\n", known)) == [
+        "the roster: one is s0001 then, nobody now"
+    ]
+
+
+def test_work_that_was_nobodys_is_a_students_who_is_on_the_roster_now(tmp_path: Path) -> None:
+    for name in ("one", "two", "three"):
+        put(tmp_path / "pile", name, name)
+    known = with_roster(tmp_path, "s0001,Student 1,one\n")
+    assert {one.key for one in known.submissions if not one.student} == {"two", "three"}
+    now = with_roster(tmp_path, "s0001,Student 1,one\ns0002,Student 2,two\n", known)
+    assert differences(known, now) == []
+    added = add(known, now)
+    assert (added.new, added.again, added.found) == ((), (), ("two",))
+    assert added.taken_in.missing == ()
+    before, after = ({one.key: one for one in got.submissions} for got in (known, added.taken_in))
+    assert after["two"].student
+    assert (after["two"].student.id, after["two"].questions) == ("s0002", ())
+    assert after["two"].files == before["two"].files
+    assert (after["s0001"], after["three"]) == (before["s0001"], before["three"])
+    # A student who has a grade keeps it: other work that may be theirs is a claim, as it is in one run.
+    again = with_roster(tmp_path, "s0001,two,one\n", known)
+    assert differences(known, again) == []
+    assert add(known, again).found == ()
+
+
+def test_a_claim_stays_one_in_a_pile_without_the_other_claimant(tmp_path: Path) -> None:
+    for name in ("one", "s0001", "s0002"):
+        put(tmp_path / "pile", name, name)
+    rows = "s0001,Student 1,one\ns0002,Student 2,two\n"
+    known = with_roster(tmp_path, rows)
+    assert [one.key for one in known.submissions if one.claims] == ["one", "s0001"]
+    (tmp_path / "pile/one/scan_01.cu").unlink()
+    (tmp_path / "pile/one").rmdir()
+    now = with_roster(tmp_path, rows, known)
+    assert differences(known, now) == ["the roster: s0001 is nobody then, s0001 now"]
+    assert add(known, now).taken_in.submissions == known.submissions
+
+
+COURSE = """title = "Scans"
+timezone = "Europe/Berlin"
+seed = 9
+[late]
+percent = 10
+[[lab]]
+name = "01"
+due = 2026-03-01T23:59:00
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("percent = 10", "percent = 20", "late percent: 10 then, 20 now"),
+        ("percent = 10", "points = 5", "late percent: 10 then, none now"),
+        ("2026-03-01T23:59", "2026-03-02T12:00", "due: 2026-03-01T23:59:00+01:00 then, 2026-03-02T12:00:00+01:00 now"),
+        ("", '[[student]]\nid = "s0001"\n[[student.extension]]\nhours = 24\n', "new extension for s0001"),
+        ("", '[[student]]\nid = "s0001"\nexcused = ["01"]\n', "s0001, excused: none then, 01 now"),
+        ("", '[attempts]\ncount = "best"\n', "attempts count: last then, best now"),
+    ],
+)
+def test_a_course_that_changes_points_alone_is_taken_over(
+    old: str, new: str, said: str, scanlab: Scanlab, tmp_path: Path
+) -> None:
+    pile, out, course, times = (tmp_path / name for name in ("pile", "out", "course.toml", "times.csv"))
+    put(pile, "s0001", "PASSES")
+    put(pile, "s0002", "PASSES, too")
+    times.write_text("id,time\ns0001,2026-03-02T10:00+01:00\ns0002,2026-03-02T10:00+01:00\n")
+    course.write_text(COURSE)
+    words = ("grade", pile, "--out", out, "--course", course)
+    assert scanlab(*words, "--times", times).returncode == 0
+    before, stamps = contents(out), finished(out)
+    assert Store(out).read_record("s0001").labs[0].deductions
+    course.write_text(COURSE.replace(old, new) if old else COURSE + new)
+    refused = scanlab(*words, "--only", "s0001")
+    assert refused.returncode == 2
+    assert f"the course file is another ({said}" in refused.stderr
+    assert contents(out) == before
+    done = scanlab(*words, "--resume")
+    assert done.returncode == 0, done.stderr
+    assert f"\n  {said}\n" in done.stdout
+    assert finished(out) == stamps, "graded again"
+    other = tmp_path / "other"  # the same as if it had been so from the beginning
+    assert scanlab("grade", pile, "--out", other, "--course", course, "--times", times).returncode == 0
+    for name in ("s0001", "s0002"):
+        assert Store(out).read_record(name) == Store(other).read_record(name)
+    after = contents(out)
+    again = scanlab(*words, "--resume")
+    assert "the course file has changed" not in again.stdout
+    assert contents(out) == after
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('"Scans"', '"Other scans"', "the course file: title: Scans then, Other scans now"),
+        ("due = ", "seconds = 9\ndue = ", "the course file: 01: its checks or limits are others"),
+        ("seed = 9", "seed = 10", "the course file: seed: 9 then, 10 now"),
+        ("seed = 9", "", "the course file: a secret seed: false then, true now"),
+        ('name = "01"', 'name = "02"', "the labs: 01_sequential then, 02_kogge_stone now"),
+    ],
+)
+def test_a_course_that_changes_results_is_refused_with_the_way_on(
+    old: str, new: str, said: str, scanlab: Scanlab, tmp_path: Path
+) -> None:
+    pile, out, course = (tmp_path / name for name in ("pile", "out", "course.toml"))
+    put(pile, "s0001", "PASSES")
+    course.write_text(COURSE)
+    words = ("grade", pile, "--out", out, "--course", course, "--times", "archive")
+    assert scanlab(*words).returncode == 0
+    (out / "answers.toml").write_text("")
+    before = contents(out)
+    course.write_text(COURSE.replace(old, new))
+    refused = scanlab(*words, "--resume")
+    assert refused.returncode == 2
+    assert said in refused.stderr
+    for way in ("another --out", "all piles", "--answers", "answers.toml", "--seed", "class.json"):
+        assert way in refused.stderr.splitlines()[-1]
+    assert contents(out) == before
 
 
 @pytest.mark.parametrize(

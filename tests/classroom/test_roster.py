@@ -54,6 +54,19 @@ def test_canvas_gradebook(tmp_path: Path) -> None:
     assert found(roster, "canvas", "nobody", ("777",)) == []
 
 
+def test_a_canvas_gradebook_with_two_columns_of_names(tmp_path: Path) -> None:
+    roster = roster_of(
+        tmp_path,
+        "LastName,FirstName,ID,SIS User ID,SIS Login ID,Section\n    Points Possible,,,,,\n"
+        "Müller,Ada,501,u501,amuller,A\n"
+        "Student,Test,999,,3f2a,A\nStudent,Test,998,u998,tstudent,A\n",
+    )
+    assert [(one.name, one.columns["ID"]) for one in roster.students] == [
+        ("Ada Müller", "501"),
+        ("Test Student", "998"),
+    ]
+
+
 def test_moodle_worksheet(tmp_path: Path) -> None:
     roster = roster_of(tmp_path, MOODLE, "utf-8-sig")
     assert [one.id for one in roster.students] == ["0007", "772"]
@@ -78,6 +91,81 @@ def test_a_plain_roster_in_any_dress(tmp_path: Path, delimiter: str, encoding: s
     assert [(one.id, one.name) for one in roster.students] == [("s0001", "Student Ünö"), ("s0002", "Student Two")]
     assert found(roster, "folders", exact=("uno student",)) == ["s0001"]
     assert found(roster, "folders", exact=("ONE@example.org",)) == ["s0001"]
+
+
+PEOPLE = """id,name,login,email
+20001,Anne-Marie Smith,asmith,ams@example.org
+20003,Bob Lee,lee,bob-lee@example.org
+10001,"Núñez, Ana-María",amnunez,
+u-77,Jürgen Müller,j-mueller,
+40001,Ana Lee,alee,
+40002,Zoë 🚀 Smith,zsmith,
+"""
+
+
+@pytest.mark.parametrize(
+    ("stem", "whose"),
+    [
+        ("Anne-Marie Smith (20001)", "20001"),
+        ("20003 - Bob Lee", "20003"),
+        ("20003-Bob Lee", "20003"),
+        ("Bob-Lee-20003", "20003"),
+        ("Lee, Bob – 20003", "20003"),
+        ("Núñez, Ana-María (10001)", "10001"),
+        ("Núñez, Ana-María(amnunez)", "10001"),
+        ("Núñez_Ana-María_amnunez_10001", "10001"),
+        ("Ana María Núñez - amnunez", "10001"),
+        ("j-mueller - Jürgen Müller", "u-77"),
+        ("Jürgen Müller-u-77", "u-77"),
+        ("j-mueller (u-77)", "u-77"),
+        ("bob-lee@example.org-Bob", "20003"),
+        ("Zoë 🚀 Smith (40002)", "40002"),
+        ("40001 - Ana-Lee", "40001"),
+        ("lee-ana", "40001"),  # her name, though it begins with his login
+        # More than a name and an identifier, another's identifier, or two people's.
+        ("scan-20003", ""),
+        ("x-lee", ""),
+        ("20003-2", ""),
+        ("20003-20001", ""),
+        ("20003 20001", ""),
+        ("asmith - Bob Lee", ""),
+        ("alee - Lee", ""),  # his login is a word of her name
+        ("Anne-Marie Smith (20003)", ""),
+        ("Bob Lee - 2000", ""),
+        ("Marie - 20001 - Bob", ""),
+        ("-", ""),
+    ],
+)
+def test_a_folder_with_an_identifier_and_a_name_and_nothing_else(tmp_path: Path, stem: str, whose: str) -> None:
+    assert found(roster_of(tmp_path, PEOPLE), "folders", exact=(stem,)) == ([whose] if whose else [])
+
+
+@pytest.mark.parametrize("cell", ["10001", "#10001", '="10001"', '"=""10001"""', "'10001", "10001.0", " 10001.00 "])
+@pytest.mark.parametrize("header", ["id,name,login", "OrgDefinedId,Full Name,Username"])
+def test_ids_as_platforms_and_spreadsheets_write_them(tmp_path: Path, header: str, cell: str) -> None:
+    login = cell.replace("10001", "anone") if ".0" not in cell else "anone"
+    roster = roster_of(tmp_path, f"{header}\n{cell},Ann One,{login}\n007,Bob Two,0x1e+5\n")
+    assert [(one.id, one.login) for one in roster.students] == [("10001", "anone"), ("007", "0x1e+5")]
+    for name in ("10001", "#10001", "10001.0", "AnOne", "Ann One - 10001"):
+        assert found(roster, "folders", exact=(name,)) == ["10001"], name
+    for name in ("7", "1000", "10001.1", "#", "'"):
+        assert found(roster, "folders", exact=(name,)) == [], name
+
+
+def test_two_rows_of_one_id_in_two_forms_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r":3: the id '10001' stands in line 2 already"):
+        roster_of(tmp_path, "id,name\n10001,Ann One\n#10001,Bob Two\n")
+
+
+@pytest.mark.parametrize("header", ["id,name", "name,SIS User ID", "name,Matrikelnummer", "name,N° étudiant"])
+@pytest.mark.parametrize("cell", ["1.00023E+11", '"1,00023E+11"', "1e+15", '="1.7E+14"'])
+def test_an_id_that_a_spreadsheet_has_rounded_is_refused(tmp_path: Path, header: str, cell: str) -> None:
+    rows = [f"{cell},Ann One" if header.startswith("id") else f"Ann One,{cell}"] * 2
+    with pytest.raises(
+        UsageError, match=r":2: a spreadsheet has rounded a number to .*E\+1.*its digits are lost"
+    ) as raised:
+        roster_of(tmp_path, "\n".join([header, *rows]).replace("1e+15", "1E+15") + "\n")
+    assert "\n" not in str(raised.value)
 
 
 def test_two_of_one_name_are_distinguished_by_an_id_only(tmp_path: Path) -> None:

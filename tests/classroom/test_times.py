@@ -292,6 +292,13 @@ def test_commits_give_times_and_it_is_said_that_they_can_be_forged(scanlab: Scan
     assert "times of submission: 3 from commits, whose time is their author's clock's" in done.stdout
 
 
+def test_commits_of_folders_whose_names_are_not_composed(scanlab: Scanlab, at: Path) -> None:
+    repository(at, "u\u0308no\u0308", "2027-03-16T10:00:00+01:00")
+    repository(at, "ann", "2027-03-14T23:00:00+01:00")
+    grade(scanlab, at)
+    assert off(at) == {"ann": [], "uno": [20]}
+
+
 def test_a_repository_runs_nothing_and_reads_nothing_else(at: Path, tmp_path: Path) -> None:
     path = repository(at, 'scan-"a:n', "2027-03-14T23:00:00+01:00")
     mark = tmp_path / "ran"

@@ -2,7 +2,11 @@
 
 import random
 import string
-from collections.abc import Mapping
+import struct
+import unicodedata
+import zipfile
+import zlib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -10,8 +14,9 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import conftest  # noqa: F401  (puts the package on the path)
+from made_up import zipped
 from scanlab.classroom.additions import add, differences
-from scanlab.classroom.intake.items import JUNK_FOLDERS, printable
+from scanlab.classroom.intake.items import JUNK_FOLDERS, composed, printable
 from scanlab.classroom.intake.roster import read_groups, read_roster
 from scanlab.classroom.intake.schemes import Source
 from scanlab.classroom.intake.take_in import TakenIn, Wanted, take_in
@@ -138,6 +143,110 @@ def test_a_folder_around_the_export_is_a_wrapper_where_the_roster_or_the_export_
     assert list(texts(taken(tmp_path / "pile", source="folders"))) == ["(late ones)"]
 
 
+# ---- letters of all scripts ------------------------------------------------------------------------------------------
+
+MARKED = {
+    "6101": "शर्मा, राहुल",
+    "6102": "สมชาย ใจดี",
+    "6103": "אֲבִיגַיִל כהן",
+    "6104": "Nguyễn, Thị Hồng",
+    "6105": "Smith, Al",
+}
+
+
+def canvas_name(name: str) -> str:
+    """A name as Canvas writes it: letters and marks alone."""
+    return "".join(letter for letter in name.lower() if letter.isalnum() or unicodedata.category(letter)[0] == "M")
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_canvas_names_in_all_scripts_composed_or_not(tmp_path: Path, form: str) -> None:
+    for number, name in MARKED.items():
+        file = f"{canvas_name(name)}_{number}_70{number}_scan_01.cu"
+        put(tmp_path / f"pile/submissions/{unicodedata.normalize(form, file)}", f"// {number}\n")
+    roster = CANVAS + "".join(f'"{name}",{number},s{number},,A\n' for number, name in MARKED.items())
+    for people in ("", roster):
+        got = taken(tmp_path / "pile", people).taken_in
+        assert got.source["kind"] == "canvas"
+        assert {one.metadata["canvas_user"] for one in got.submissions} == MARKED.keys()
+        assert not [one for one in got.submissions if one.claims or (people and not one.student)]
+    # The numbers of a plain roster are other ones: only the names say who it is.
+    plain = "id,name\n" + "".join(f'x{number},"{name}"\n' for number, name in MARKED.items())
+    assert texts(taken(tmp_path / "pile", plain)) == {f"x{number}": [f"// {number}\n"] for number in MARKED}
+
+
+def test_one_name_in_two_forms_is_one_students(tmp_path: Path) -> None:
+    roster = "id,name\ns1,Jürgen Müller\ns2,Ann One\n"
+    for at, form in enumerate(("NFC", "NFD"), 1):
+        name = unicodedata.normalize(form, "müllerjürgen")
+        put(tmp_path / f"canvas/{name}_5103_70{at}_scan_0{at}.cu", f"// {at}\n")
+        put(tmp_path / f"folders/{unicodedata.normalize(form, 'Jürgen Müller')}/scan_0{at}.cu", f"// {at}\n")
+    put(tmp_path / "canvas/oneann_5104_709_scan_01.cu", "// ann\n")
+    put(tmp_path / "folders/Ann One/scan_01.cu", "// ann\n")
+    for pile in ("canvas", "folders"):
+        for people in ("", roster, unicodedata.normalize("NFD", roster)):
+            got = taken(tmp_path / pile, people)
+            assert sorted(texts(got).values()) == [["// 1\n", "// 2\n"], ["// ann\n"]], (pile, people)
+
+
+def test_an_identifier_is_one_in_both_forms(tmp_path: Path) -> None:
+    for form in ("NFC", "NFD"):
+        put(tmp_path / f"{form}/{unicodedata.normalize(form, 'jmüller')}/scan_01.cu")
+        put(tmp_path / f"{form}/ann/scan_01.cu")
+        for other in ("NFC", "NFD"):
+            roster = unicodedata.normalize(other, "id,name,login\ns1,Jürgen Müller,jmüller\ns2,Ann One,ann\n")
+            assert sorted(texts(taken(tmp_path / form, roster))) == ["s1", "s2"]
+
+
+def test_a_vowel_makes_another_name(tmp_path: Path) -> None:
+    put(tmp_path / "pile/रोहल/scan_01.cu")
+    put(tmp_path / "pile/ann/scan_01.cu")
+    assert sorted(texts(taken(tmp_path / "pile", "id,name\ns1,राहुल\nann,Ann One\n"))) == ["(रोहल)", "ann"]
+
+
+def test_points_and_what_draws_a_letter_are_no_part_of_a_name(tmp_path: Path) -> None:
+    put(tmp_path / "pile/אביגיל כהן/scan_01.cu")
+    put(tmp_path / "pile/Ann \u2764\ufe0f One/scan_01.cu")
+    roster = "id,name\ns1,אֲבִיגַיִל כהן\ns2,Ann One\n"
+    assert sorted(texts(taken(tmp_path / "pile", roster))) == ["s1", "s2"]
+
+
+def zip_without_flag(path: Path, names: Sequence[bytes]) -> Path:
+    """A zip whose names are these bytes, and that does not say what encoding they are in; each file says its place."""
+    stand_ins = {f"{at:02}{'x' * (len(name) - 2)}": name for at, name in enumerate(names)}
+    data = zipped({text: f"// {at}\n".encode() for at, text in enumerate(stand_ins)})
+    for text, name in stand_ins.items():
+        data = data.replace(text.encode(), name)
+    path.write_bytes(data)
+    return path
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_names_in_a_zip_that_are_utf_8_without_the_flag(tmp_path: Path, form: str) -> None:
+    people = {"s1": "Ana-María Núñez", "s2": "محمد علي", "s3": "Zoë 🚀 Smith"}
+    roster = "id,name\n" + "".join(f"{key},{name}\n" for key, name in people.items())
+    names = [f"subs/{unicodedata.normalize(form, name)}/scan_01.cu".encode() for name in people.values()]
+    pile = zip_without_flag(tmp_path / "pile.zip", names)
+    assert texts(taken(pile, roster)) == {f"s{at + 1}": [f"// {at}\n"] for at in range(3)}
+
+
+@pytest.mark.parametrize("is_of_this_name", [True, False])
+def test_names_in_a_zip_with_a_field_of_their_own(tmp_path: Path, is_of_this_name: bool) -> None:
+    with zipfile.ZipFile(tmp_path / "pile.zip", "w") as archive:
+        for old, name in (("J_rgen/scan_01.cu", "Jürgen/scan_01.cu"), ("Ann/scan_01.cu", "Ann/scan_01.cu")):
+            info = zipfile.ZipInfo(old)
+            text = struct.pack("<BI", 1, zlib.crc32(old.encode()) + (not is_of_this_name)) + name.encode()
+            info.extra = b"\x55\x54\x01\0\0" + struct.pack("<HH", 0x7075, len(text)) + text + b"\x75\x70\xff"
+            archive.writestr(info, f"// {old}\n")
+    got = texts(taken(tmp_path / "pile.zip", "id,name\ns1,Jürgen\ns2,Ann\n"))
+    assert got.keys() == {"s1" if is_of_this_name else "(J_rgen)", "s2"}
+
+
+def test_names_in_a_zip_of_cp437(tmp_path: Path) -> None:
+    pile = zip_without_flag(tmp_path / "pile.zip", ["Müller/scan_01.cu".encode("cp437"), b"Ann One/scan_01.cu"])
+    assert texts(taken(pile, "id,name\ns1,Müller\ns2,Ann One\n")) == {"s1": ["// 0\n"], "s2": ["// 1\n"]}
+
+
 # ---- two that claim one student --------------------------------------------------------------------------------------
 
 
@@ -194,7 +303,7 @@ def results(got: Class) -> dict[str, tuple[str, ...]]:
 
 
 def test_names_that_look_alike_keep_their_results(tmp_path: Path) -> None:
-    names = ["Ann  B", "Ann B", "ann b", "Ann-B", "Ann B.", "ANN B", "con", "nul.x", "COM1", "Ünö", "U\u0308no\u0308"]
+    names = ["Ann  B", "Ann B", "ann b", "Ann-B", "Ann B.", "ANN B", "con", "nul.x", "COM1", "Ünö", "Uno"]
     for name in names:
         put(tmp_path / f"pile/{name}/scan_01.cu", f"// {name}\n")
     known = taken(tmp_path / "pile").taken_in
@@ -212,9 +321,13 @@ def test_names_that_look_alike_keep_their_results(tmp_path: Path) -> None:
         assert results(added.taken_in) == results(known)
 
 
-NAME = st.text(
-    st.sampled_from(string.ascii_letters + " .-_()0123456789äÄß\u0308日\u00a0'’&+"), min_size=1, max_size=12
-).filter(lambda name: name.strip(". ") and not name.casefold().endswith((".cu", ".txt", ".c", ".cc", ".tar", ".zip")))
+NAME = (
+    st.text(st.sampled_from(string.ascii_letters + " .-_()0123456789äÄß\u0308日\u00a0'’&+"), min_size=1, max_size=12)
+    .filter(
+        lambda name: name.strip(". ") and not name.casefold().endswith((".cu", ".txt", ".c", ".cc", ".tar", ".zip"))
+    )
+    .map(composed)
+)
 HOSTILE = st.sampled_from(
     ["x_100_assignsubmission_file_", "ann_1_2_scan_01.cu.d", "submission_1", "anon_1_2_x", "scan-ann", "x-ann", "ann",
      "Ann One", "s1", "01_sequential", "labs", "con", "ANN", "ann ", "s1 Ann One", "(s1)",

@@ -9,6 +9,7 @@ from conftest import Write
 from scanlab.classroom.intake.roster import read_roster
 from scanlab.classroom.records import Class, HandedIn, Student, Submission
 from scanlab.course import matching
+from scanlab.course.changes import Changes, changes
 from scanlab.course.read import Read
 from scanlab.errors import UsageError
 
@@ -80,7 +81,7 @@ def test_a_student_is_known_by_all_that_the_roster_has(
     assert unknown == []
     found = read.course.of(taken_in.course)
     assert [student.id for student in canvas if found.is_extended(LAB, student)] == [whom]
-    assert matching.as_written(taken_in.course) == read.course.public_view()
+    assert changes(taken_in.course, read.course.public_view(), [LAB], 7) == Changes()
 
 
 @pytest.mark.parametrize(

@@ -162,6 +162,44 @@ def test_cells_are_those_of_pythons_reader(rows: list[list[str]]) -> None:
         )
 
 
+@pytest.mark.parametrize(
+    ("platform", "old", "new"),
+    [("canvas", b",8.00,,", b",8.00,100.0,"), ("moodle", b'- ",,100.00', b'- ",100.0,100.00')],
+)
+def test_what_has_become_of_the_cells_is_said(
+    platform: str, old: bytes, new: bytes, small_class: Path, scanlab: Scanlab, tmp_path: Path
+) -> None:
+    before = (GOLDEN / f"{platform}_before.csv").read_bytes()
+    words = ["export", small_class, "--format", platform, "--gradebook"]
+    said = scanlab(*words, put(tmp_path, before)).stderr.decode()
+    assert ": 2 filled, 1 raised, 0 lowered, 0 had these points already\n" in said
+    more = before.replace(old, new, 1).replace(b"12.00", b"99.50")
+    said = scanlab(*words, put(tmp_path, more)).stderr.decode()
+    assert ": 1 filled, 0 raised, 1 lowered, 1 had these points already\n" in said
+    assert "lowered: s0002 99.50 to 50\n" in said
+
+
+def test_lowered_points_are_named_and_why_they_are_0(tmp_path: Path, scanlab: Scanlab) -> None:
+    wrong = grade(KOGGE_STONE, [check("inclusive", 0, 100)])
+    records = [record("s0001", student(1), wrong), only("s0002", 2), only("s0003", 3)]
+    store = write_store(tmp_path / "results", records)
+    before = CANVAS.replace(b",8.00,,", b",8.00,7,").replace(b"Scan B,,,=", b"Scan B,,A-,=")
+    said = scanlab("export", store, "--format", "canvas", "--gradebook", put(tmp_path, before)).stderr.decode()
+    assert "0 filled, 0 raised, 2 lowered, 1 in place of a text, 0 had these points already" in said
+    assert "lowered: s0001 7 to 0, s0002 12.00 to 0 (nothing could be graded)\n" in said
+    assert "in place of a text: s0003 A- to 0 (nothing could be graded)\n" in said
+
+
+def test_at_most_ten_lowered_ones_are_named(tmp_path: Path, scanlab: Scanlab) -> None:
+    store = write_store(tmp_path / "results", [only(f"s{at:04d}", at) for at in range(1, 13)])
+    head = CANVAS.splitlines(keepends=True)[:3]
+    rows = [f'"{at:04d}, Student",{9000 + at},s{at:04d},,A,,3,,,\n'.encode() for at in range(1, 13)]
+    before = b"".join([*head, *rows])
+    said = scanlab("export", store, "--format", "canvas", "--gradebook", put(tmp_path, before)).stderr.decode()
+    assert said.count(" 3 to 0") == 10
+    assert "… (12 in all)" in said
+
+
 def test_excused_in_canvas_stays_excused(small_class: Path, scanlab: Scanlab, tmp_path: Path) -> None:
     before = CANVAS.replace(b"7.50,12.00", b"7.50,EX")
     done = scanlab("export", small_class, "--format", "canvas", "--gradebook", put(tmp_path, before))
@@ -190,7 +228,38 @@ def test_moodles_feedback_stands_beside_grades_only(small_class: Path, scanlab: 
     done = scanlab("export", small_class, "--format", "moodle", "--feedback", "--gradebook", put(tmp_path, MOODLE))
     cells = changed(MOODLE, done.stdout)
     assert {(row, column) for row, column, *_ in cells} == {(at, column) for at in (1, 2, 3) for column in (5, 10)}
-    assert all(new.startswith("<pre>") and "<" not in new[5:-6] for _, column, _, new in cells if column == 10)
+    assert {row: new.partition('<pre class="scanlab">')[0] for row, column, _, new in cells if column == 10} == {
+        1: "", 2: "<p>see me</p>\n", 3: ""
+    }  # fmt: skip
+    reports = [new.partition('<pre class="scanlab">')[2] for _, column, _, new in cells if column == 10]
+    assert all(text.endswith("</pre>") and "<" not in text[:-6] for text in reports)
+    assert "feedback: 1 had a comment already, which stays" in done.stderr.decode()
+
+
+def test_a_teachers_comment_in_moodle_stays_whatever_is_exported(tmp_path: Path, scanlab: Scanlab) -> None:
+    def export(content: bytes, points: int) -> bytes:
+        labs = grade(KOGGE_STONE, [check("inclusive", points, 100)])
+        store = write_store(tmp_path / f"results{points}", [record("s0002", student(2), labs)])
+        path = put(tmp_path, content)
+        done = scanlab("export", store, "--format", "moodle", "--feedback", "--gradebook", path)
+        assert done.returncode == 0, done.stderr.decode()
+        return done.stdout
+
+    def feedback_of(content: bytes) -> list[str]:
+        return list(csv.reader(io.StringIO(content.decode(), newline="")))[2][10].split('<pre class="scanlab">')
+
+    for own in ('"<p>see me</p>"', "see me", '"a <pre>listing</pre>, ""well"""', "'=1+1", '"two\nlines"'):
+        before = MOODLE.replace(b'"<p>see me</p>"', own.encode())
+        (kept,) = feedback_of(before)
+        first = export(before, 50)
+        assert feedback_of(first)[0] == f"{kept}\n"
+        assert export(first, 50) == first
+        second = export(first, 100)
+        assert feedback_of(second)[0] == f"{kept}\n"
+        assert len(feedback_of(second)) == 2, "the earlier report has gone"
+        assert export(before, 100) == second
+    behind = first.replace(b"</pre>", b"</pre><p>well done</p>")
+    assert feedback_of(export(behind, 100))[1].endswith("</pre><p>well done</p>")
 
 
 def test_moodle_knows_a_participant_by_the_downloads_name(tmp_path: Path, scanlab: Scanlab) -> None:
@@ -319,6 +388,23 @@ def test_one_column_may_identify(tmp_path: Path, scanlab: Scanlab) -> None:
     assert changed(before, done.stdout) == [(3, 6, "", "0")]
 
 
+def test_ids_of_a_spreadsheet_are_compared_as_they_are_meant_or_not_at_all(tmp_path: Path, scanlab: Scanlab) -> None:
+    store = write_store(tmp_path / "results", [only("a", 1), only("b", 2)])
+    before = CANVAS.replace(b",s0001,", b",#s0001,").replace(b",s0002,", b',"=""s0002""",')
+    words = ["export", store, "--format", "canvas", "--match", "SIS User ID", "--gradebook"]
+    done = scanlab(*words, put(tmp_path, before))
+    assert changed(before, done.stdout) == [(3, 6, "", "0"), (4, 6, "12.00", "0")]
+    rounded = CANVAS.replace(b",s0001,", b",1.00023E+11,").replace(b",s0002,", b",1.00023E+11,")
+    done = scanlab(*words[:4], "--gradebook", put(tmp_path, rounded))  # the logins are there
+    assert changed(rounded, done.stdout) == [(3, 6, "", "0"), (4, 6, "12.00", "0")]
+    done = scanlab(*words, put(tmp_path, rounded))
+    assert done.returncode == 2
+    assert "'SIS User ID' in line 4: a spreadsheet has rounded a number to 1.00023E+11" in done.stderr.decode()
+    big = student(1, id="1.00023E+11", login="", email="")  # of an older class: two rows have it, and no one's is it
+    store = write_store(tmp_path / "older", [record("c", big, nothing(KOGGE_STONE))])
+    assert scanlab("export", store, "--format", "canvas", "--gradebook", put(tmp_path, rounded)).returncode == 2
+
+
 def test_names_are_never_compared(tmp_path: Path, scanlab: Scanlab) -> None:
     who = student(90, name="0001, Student")
     store = write_store(tmp_path / "results", [record("a", who, nothing(KOGGE_STONE))])
@@ -330,6 +416,86 @@ def test_the_test_student_is_no_student(tmp_path: Path, scanlab: Scanlab) -> Non
     store = write_store(tmp_path / "results", [record("a", student(1, id="9999"), nothing(KOGGE_STONE))])
     done = scanlab("export", store, "--format", "canvas", "--gradebook", put(tmp_path, CANVAS), "--match", "ID")
     assert done.returncode == 2
+
+
+def test_what_the_test_student_has_handed_in_is_left_out(tmp_path: Path, scanlab: Scanlab) -> None:
+    test = record("studenttest-9999", None, nothing(KOGGE_STONE), metadata={"canvas_user": "9999"})
+    store = write_store(tmp_path / "results", [only("s0001", 1), test])
+    before = CANVAS.replace(b"9999,,,", b"9999,,3f2a9c7be1,")
+    done = scanlab("export", store, "--format", "canvas", "--gradebook", put(tmp_path, before))
+    assert done.returncode == 0, done.stderr.decode()
+    assert changed(before, done.stdout) == [(3, 6, "", "0")]
+    assert "Canvas's Test Student, and left out: studenttest-9999" in done.stderr.decode()
+    split = before.replace(b"Student,ID", b"LastName,FirstName,ID").replace(b", Student", b'","Student')
+    split = (
+        split.replace(b"Student, Test", b'Student","Test')
+        .replace(b"Possible,", b"Possible,,")
+        .replace(b"\n,,", b"\n,,,")
+    )
+    done = scanlab("export", store, "--format", "canvas", "--gradebook", put(tmp_path, split))
+    assert changed(split, done.stdout) == [(3, 7, "", "0")], done.stderr.decode()
+    real = CANVAS.replace(b"9999,,,", b"9999,s0009,,")  # who is called so has an id of the university's
+    done = scanlab("export", store, "--format", "canvas", "--gradebook", put(tmp_path, real))
+    assert changed(real, done.stdout) == [(3, 6, "", "0"), (8, 6, "", "0")]
+
+
+@pytest.mark.parametrize(
+    ("platform", "match", "said"),
+    [
+        ("canvas", "Foo", "no column 'Foo', which --match names; there are 'ID', 'SIS Login ID', 'SIS User ID'"),
+        ("moodle", "Foo", "no column 'Foo', which --match names; there are 'Email address', 'ID number'"),
+        ("canvas", "Section", "--match Section: nobody is known by that; one of ID, Integration ID, SIS Login ID"),
+        ("moodle", "Full name", "--match Full name: nobody is known by that"),
+    ],
+)
+def test_a_column_that_does_not_identify_is_one_line(
+    platform: str, match: str, said: str, small_class: Path, scanlab: Scanlab, tmp_path: Path
+) -> None:
+    path = put(tmp_path, (GOLDEN / f"{platform}_before.csv").read_bytes())
+    done = scanlab("export", small_class, "--format", platform, "--gradebook", path, "--match", match)
+    assert done.returncode == 2
+    assert said in done.stderr.decode()
+    assert done.stderr.count(b"\n") == 1
+
+
+@pytest.mark.parametrize("delimiter", [b";", b"\t"])
+def test_a_worksheet_of_moodle_with_another_separator(
+    delimiter: bytes, small_class: Path, scanlab: Scanlab, tmp_path: Path
+) -> None:
+    def separated(content: bytes) -> bytes:
+        """With this separator between cells, and commas inside them as they were."""
+        sheet = csv_cells.read(content, "x.csv")
+        rows = (delimiter.decode().join(row.raw) + row.end for row in sheet.rows)
+        return sheet.mark + "".join(rows).encode()
+
+    path = put(tmp_path, separated(MOODLE))
+    done = scanlab("export", small_class, "--format", "moodle", "--gradebook", path)
+    assert done.returncode == 3, done.stderr.decode()
+    assert done.stdout == separated((GOLDEN / "moodle_after.csv").read_bytes())
+    done = scanlab("export", small_class, "--format", "moodle", "--feedback", "--gradebook", path)
+    again = scanlab(
+        "export", small_class, "--format", "moodle", "--feedback", "--gradebook", put(tmp_path, done.stdout)
+    )
+    assert again.stdout == done.stdout
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "ID;Vollständiger Name;ID-Nummer;E-Mail-Adresse;Status;Bewertung;Bestwertung;Zuletzt geändert (Bewertung)",
+        "Identifiant,Nom complet,Adresse de courriel,Statut,Note,Note maximale,Dernière modification (note)",
+        '"Identificador","Nombre completo","Estado","Calificación","Calificación máxima"',
+        "Identifier,Volledige naam,Status,Cijfer,Maximumcijfer",
+    ],
+)
+def test_a_worksheet_in_another_language_says_what_to_do(
+    header: str, small_class: Path, scanlab: Scanlab, tmp_path: Path
+) -> None:
+    path = put(tmp_path, f"{header}\nParticipant 70001\n".encode("utf-8-sig"))
+    done = scanlab("export", small_class, "--format", "moodle", "--gradebook", path)
+    assert done.returncode == 2
+    assert "or not in English; set Moodle to English for the download and for the upload" in done.stderr.decode()
+    assert done.stderr.count(b"\n") == 1
 
 
 def test_points_have_two_decimals() -> None:

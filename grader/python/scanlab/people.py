@@ -14,6 +14,16 @@ PARTICIPANT = re.compile(
 )
 """Moodle's `Identifier`, in several languages; the platform's own number is what stands behind it."""
 
+FIRST_POINT, LAST_POINT, FIRST_ACCENT = 10, 36, 200
+"""Unicode's combining classes of the points of Hebrew, Arabic and Syriac, and of accents, which have the highest."""
+VARIANT = re.compile("[\u034f\u180b-\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef]")
+"""Marks that are not seen: how the letter before them is to be drawn."""
+
+FORMULA = re.compile(r'="([^"]*)"')
+AS_TEXT = re.compile(r"^['#](?=\w)")
+WHOLE_NUMBER = re.compile(r"(\d+)\.0+")
+LOST = re.compile(r"\d(?:[.,]\d+)?[eE]\+\d+")
+
 ID_COLUMNS = [
     "id",
     "studentid",
@@ -30,6 +40,7 @@ ID_COLUMNS = [
     "matrnr",
     "matrikel",
     "rosteridentifier",
+    "orgdefinedid",
 ]
 LOGIN_COLUMNS = [
     "login",
@@ -56,14 +67,47 @@ PLATFORM_IDS = ("canvas_user", "moodle_participant", "gradescope_sid", "email", 
 
 
 def folded(text: str) -> str:
-    """Return an identifier as it is compared: case, kinds of Unicode composition and outer blanks do not count."""
-    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold()).strip()
+    """Return an identifier as it is compared, `bare`: case and kinds of Unicode composition do not count."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", bare(text)).casefold()).strip()
+
+
+def bare(text: str) -> str:
+    """Return an identifier without what platforms and spreadsheets write around it to keep it a text, or make of it.
+
+    Brightspace exports `#10001`, others `="10001"` or `'10001`; what has passed through numbers is `10001.0`.
+    """
+    text = text.strip()
+    if formula := FORMULA.fullmatch(text):
+        text = formula[1].strip()
+    text = AS_TEXT.sub("", text)
+    return whole[1] if (whole := WHOLE_NUMBER.fullmatch(text)) else text
+
+
+def lost_number(text: str) -> str:
+    """Return why a cell holds no identifier any more, for a message; empty: it may be one."""
+    if not LOST.fullmatch(bare(text)):
+        return ""
+    return (
+        f"a spreadsheet has rounded a number to {bare(text)}, and its digits are lost: take the file as it was"
+        " exported, and where it has to be changed, set the column to text first"
+    )
 
 
 def letters(text: str) -> str:
     """Return a text's letters and digits alone, small and without accents: platforms and people drop the others."""
     plain = unicodedata.normalize("NFKD", text.casefold())
-    return "".join(letter for letter in plain if letter.isalnum())
+    return "".join(letter for letter in plain if letter.isalnum() or is_vowel(letter))
+
+
+def is_vowel(letter: str) -> bool:
+    """Return whether a mark is a letter of its script, such as a vowel in Hindi or a tone in Thai.
+
+    Accents, and the points of Hebrew and Arabic, are none: names are written with and without them.
+    """
+    if unicodedata.category(letter) not in ("Mn", "Mc") or VARIANT.match(letter):
+        return False
+    order = unicodedata.combining(letter)
+    return order < FIRST_POINT or LAST_POINT < order < FIRST_ACCENT
 
 
 @dataclass(frozen=True)
@@ -87,7 +131,7 @@ def person(
     texts = [key, *identifiers]
     for column, cell in (columns or {}).items():
         if letters(column) in IDENTIFYING:
-            participant = PARTICIPANT.fullmatch(cell.strip())
+            participant = PARTICIPANT.fullmatch(bare(cell))
             texts += [cell, participant[1]] if participant else [cell]
     return Person(key, name, frozenset(small for text in texts if (small := folded(text))))
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from scanlab.classroom.intake.take_in import absent
-from scanlab.classroom.records import Class, HandedIn, Submission
-from scanlab.course.matching import as_written
+from scanlab.classroom.records import Class, HandedIn, Student, Submission
+from scanlab.course.changes import changes
 
 Identity = tuple[str, str, str | None]
 
@@ -24,25 +24,34 @@ class Added:
     """Keys of those who had handed nothing in before."""
     again: tuple[str, ...]
     """Keys of those who have handed in more: files, or what could not be taken."""
+    found: tuple[str, ...] = ()
+    """Keys of those whose work was graded, and who are on the roster only now."""
+    course: tuple[str, ...] = ()
+    """What is different in the course file."""
 
 
 def add(known: Class, now: Class) -> Added:
-    """Return the class `known` with what is new in `now`; its labs, device, seed and course stay.
+    """Return the class `known` with what is new in `now`; its labs, device and seed stay. A course is the newer one.
 
     `now` was taken in with `known` at hand: who was there before has the same key.
     """
     before = {one.key: one for one in known.submissions}
     submissions = dict(before)
-    again = []
+    again, found = [], []
     for one in now.submissions:
         old = before.get(one.key)
+        if old and _is_known_now(known, old, one):
+            old = submissions[one.key] = _as_students(old, one.student)
+            found.append(one.key)
         submissions[one.key] = _more(old, one, known.labs) if old else one
         if old and submissions[one.key] is not old:
             again.append(one.key)
     every = tuple(sorted(submissions.values(), key=lambda one: one.key))
     missing, claimed = absent(every, {one.id: one for one in (*known.students(), *now.students())}.values())
+    changed = changes(known.course, now.course, known.labs, known.seed).points
     taken_in = known.model_copy(
         update={
+            "course": now.course if changed else known.course,
             "submissions": every,
             "missing": missing,
             "claimed": claimed,
@@ -50,7 +59,8 @@ def add(known: Class, now: Class) -> Added:
             "ignored": (*known.ignored, *(problem for problem in now.ignored if problem not in known.ignored)),
         }
     )
-    return Added(taken_in, tuple(one.key for one in now.submissions if one.key not in before), tuple(again))
+    new = tuple(one.key for one in now.submissions if one.key not in before)
+    return Added(taken_in, new, tuple(again), tuple(found), changed)
 
 
 def _more(old: Submission, now: Submission, labs: Sequence[str]) -> Submission:
@@ -131,10 +141,10 @@ def differences(known: Class, now: Class) -> list[str]:
             ("the device", known.device, now.device),
             ("--prove", str(known.is_proved).lower(), str(now.is_proved).lower()),
             ("the labs", " ".join(known.labs), " ".join(now.labs)),
-            ("the course file", as_written(known.course), as_written(now.course)),
         )
         if one != other
     ]
+    lines += [f"the course file: {line}" for line in changes(known.course, now.course, known.labs, known.seed).results]
     if known.seed != now.seed:
         lines.append("the seed is another")  # it may be a secret
     lines += [
@@ -145,9 +155,24 @@ def differences(known: Class, now: Class) -> list[str]:
     by_key = {one.key: one for one in known.submissions}
     for one in now.submissions:
         old = by_key.get(one.key)
-        if old and _who(old) != _who(one):
+        if old and _who(old) != _who(one) and not _is_known_now(known, old, one):
             lines.append(f"the roster: {one.origin} is {_who(old)} then, {_who(one)} now")
     return lines
+
+
+def _is_known_now(known: Class, old: Submission, now: Submission) -> bool:
+    """Return whether work that was no student's is found to be one's who has none: the roster says more than before.
+
+    A claim stays one, also where a pile has it without the others that may be the same student's.
+    """
+    student = now.student
+    theirs = [one for one in known.submissions if student and one.student and one.student.id == student.id]
+    return student is not None and old.student is None and not old.claims and not theirs
+
+
+def _as_students(old: Submission, student: Student | None) -> Submission:
+    questions = tuple(one for one in old.questions if one.kind != "who" or one.answer)
+    return old.model_copy(update={"student": student, "questions": questions})
 
 
 def _who(submission: Submission) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from scanlab.classroom.additions import in_order, merged
 from scanlab.classroom.intake import texts
-from scanlab.classroom.intake.items import bytes_text, printable
+from scanlab.classroom.intake.items import bytes_text, composed, printable
 from scanlab.classroom.intake.take_in import absent, taken_as
 from scanlab.classroom.records import Candidate, Class, HandedIn, Question, Submission
 from scanlab.errors import UsageError
@@ -198,7 +198,7 @@ class _Work:
 
 def _candidate(question: Question, answer: Answer) -> Candidate:
     """Return the file that is meant: its name, or its number in the list."""
-    named = [one for one in question.candidates if one.name == answer.text]
+    named = [one for one in question.candidates if composed(one.name) == composed(answer.text)]
     if len(named) == 1:
         return named[0]
     if answer.text.isdecimal() and 0 < int(answer.text[:9]) <= len(question.candidates):

@@ -70,7 +70,7 @@ def grade_a_class(request: Request) -> int:
         known = store.read_class() if is_begun else None
         taken = _take_in(request, known)
         if known is not None:
-            _require_same(known, taken.taken_in, request)
+            _require_same(known, taken.taken_in, request, store)
             added = add(known, taken.taken_in)
             _require_nothing_new(added, request)
             taken = replace(taken, taken_in=added.taken_in)
@@ -241,22 +241,29 @@ def _apply_course(request: Request, taken: "TakenIn") -> "tuple[TakenIn, list[st
     return replace(taken, taken_in=taken_in), remarks
 
 
-def _require_same(known: "Class", now: "Class", request: Request) -> None:
+def _require_same(known: "Class", now: "Class", request: Request, store: "Store") -> None:
     from scanlab.classroom.additions import differences
+    from scanlab.classroom.answers import NAME
 
     lines = differences(known, now)
     if lines:
+        path = store.folder / NAME
+        answers = f"with --answers {shown(path)}, " if path.exists() else ""
         listed = "".join(f"\n  {line}" for line in lines[:MOST_LISTED])
         more = f"\n  and {len(lines) - MOST_LISTED} more" if len(lines) > MOST_LISTED else ""
         raise errors.UsageError(
             f"this is not the class that was begun in {shown(request.out)}:{listed}{more}\n"
-            "  give the same as then, or name another --out"
+            "  give the same as then; or begin anew in another --out, with all piles of this class: the first one, then"
+            f" each other one with --resume; {answers}and for the same data --seed with the seed of"
+            f" {shown(store.class_file)}"
         )
 
 
 def _require_nothing_new(added: "Added", request: Request) -> None:
     """Raise UsageError where some are graded again, and the pile has what the class has not."""
-    if not request.resume and (keys := [*added.new, *added.again]):
+    if not request.resume and added.course:
+        raise errors.UsageError(f"the course file is another ({_listed(added.course)}); --resume takes it over")
+    if not request.resume and (keys := [*added.new, *added.again, *added.found]):
         raise errors.UsageError(f"new in {shown(request.pile)}: {_listed(keys)}; take it in with --resume")
 
 
@@ -325,6 +332,11 @@ def _report_added(store: "Store", known: "Class", added: "Added") -> None:
     graded = sum(store.result(one.key).exists() for one in known.submissions if one.key not in added.again)
     more = f", {len(added.again)} handed in again" if added.again else ""
     print(f"  {graded} graded before, {len(added.new)} new{more}", flush=True)
+    if added.found:
+        print(f"  {len(added.found)} on the roster now, whose work was nobody's: {_listed(added.found)}", flush=True)
+    if added.course:
+        print("  the course file has changed, and points are made anew from the same results:")
+        _lines(added.course)
 
 
 def _count(number: int, what: str) -> str:

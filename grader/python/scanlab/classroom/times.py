@@ -10,13 +10,14 @@ import re
 import subprocess
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from scanlab.classroom.dates import DateError, order_of, read_time
-from scanlab.classroom.intake.items import printable, suffix_of
+from scanlab.classroom.intake.items import composed, printable, suffix_of
 from scanlab.classroom.intake.roster import read_csv
 from scanlab.classroom.intake.whose import SHARED
 from scanlab.classroom.records import Class, HandedIn, Submission
@@ -25,7 +26,7 @@ from scanlab.course.model import Course
 from scanlab.errors import UsageError
 from scanlab.labs.folders import find_lab
 from scanlab.paths import shown
-from scanlab.people import IDENTIFYING, letters
+from scanlab.people import IDENTIFYING, letters, lost_number
 from scanlab.scratch import scratch
 
 TIME_COLUMNS = frozenset(
@@ -156,7 +157,7 @@ def _from_table(path: Path, taken_in: Class, zone: str, notes: TimeNotes) -> Sur
             moment = read_time(row[time], zone, order)
         except DateError as error:
             raise UsageError(f"{shown(path)}:{line}: {printable(row[time])!r} {error}") from error
-        found, why = match.whom(row[who])
+        found, why = (None, lost) if (lost := lost_number(row[who])) else match.whom(row[who])
         if why:
             raise UsageError(f"{shown(path)}:{line}: {why}")
         if not found:
@@ -234,16 +235,23 @@ def _is_same(one: HandedIn, other: HandedIn) -> bool:
 
 
 def _from_git(pile: Path) -> Sure:
+    repositories: dict[str, Path] = {}
+    for folder in (folder for place in (pile, *_folders(pile)) for folder in _inside(place)):
+        with suppress(OSError):
+            if _is_folder(folder) and _is_folder(folder / ".git"):
+                repositories.setdefault(printable(composed(folder.name)), folder / ".git")
+
     def when(submission: Submission, file: HandedIn) -> datetime | None:
-        if any(part in submission.origin for part in ("/", "\\", "\0")) or submission.origin in ("", ".", ".."):
-            return None
-        places = [pile / submission.origin, *(inner / submission.origin for inner in _folders(pile))]
-        repository = next(
-            (place / ".git" for place in places if _is_folder(place) and _is_folder(place / ".git")), None
-        )
+        repository = repositories.get(submission.origin)
         return commit_time(repository, file.name) if repository else None
 
     return when
+
+
+def _inside(place: Path) -> list[Path]:
+    with suppress(OSError):
+        return sorted(place.iterdir())
+    return []
 
 
 def _is_folder(path: Path) -> bool:

@@ -4,8 +4,8 @@ An identifier is looked up whole, whatever its case: any that the roster or the 
 looked up as the part of an address before its @, and then as a name. Each counts where it is one person's alone.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Literal
 
 from scanlab.classroom.records import Class, Student, Submission
 from scanlab.course.model import Course, Terms
@@ -146,9 +146,3 @@ def in_class(taken_in: Class, read: "Read | None", *, has_roster: bool) -> tuple
         course, taken_in.students(), taken_in.submissions, is_whole=has_roster, place=places_of(read)
     )
     return taken_in.model_copy(update={"course": found.public_view()}), unknown
-
-
-def as_written(view: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what class.json has of a course, without the students found: what course.toml says, to be compared."""
-    students = [{**terms, "found": None} for terms in view.get("students", ())]
-    return {**view, "students": students} if view else {}

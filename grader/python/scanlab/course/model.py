@@ -227,15 +227,18 @@ def lab_of(view: Mapping[str, Any], name: str) -> Lab:
     return Course.of(view).lab(name)
 
 
+def has_secret_seed(view: Mapping[str, Any], seed: int) -> bool:
+    """Return whether the seed of a class is secret: by its course, or, without one, since it cannot be tried out."""
+    return bool(view.get("secret_seed")) if view else seed >= SMALLEST
+
+
 def seed_for(view: Mapping[str, Any], seed: int, lab: str, sha256: str) -> int:
     """Return the seed of one file's data: a class's own `seed`, or, where that is secret, one made from it.
-
-    Without a course a seed is secret when it cannot be tried out: a class's own, which is random.
 
     A made one holds for this file and this lab alone, and nothing leads back from it: a result may name it, and its
     student can run the very case again, but a file that was fitted to its data is another file, with other data.
     """
-    if not (view.get("secret_seed") if view else seed >= SMALLEST):
+    if not has_secret_seed(view, seed):
         return seed
     made = hmac.new(seed.to_bytes(16, "little"), f"{lab} {sha256}".encode(), hashlib.sha256).digest()
     return int.from_bytes(made[:8], "little")

@@ -4,6 +4,7 @@ import codecs
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from scanlab.classroom.intake.items import composed
 from scanlab.errors import UsageError
 
 QUOTE = '"'
@@ -56,7 +57,7 @@ class Sheet:
 
     def column(self, name: str) -> list[int]:
         """Return the columns with this header, spaces around it aside."""
-        return [at for at, text in enumerate(self.rows[0].texts()) if text.strip() == name]
+        return [at for at, text in enumerate(self.rows[0].texts()) if composed(text.strip()) == composed(name)]
 
 
 def _unquoted(raw: str) -> str:

@@ -10,9 +10,11 @@ from scanlab.gradebooks.csv_cells import Row, Sheet
 from scanlab.gradebooks.model import Export
 from scanlab.gradebooks.text import number, one_line
 from scanlab.judging import report
+from scanlab.people import folded, lost_number
 
 VALUE = re.compile(r"[+-]?\d+(?:[.,]\d+)?")
 COUNTED = re.compile(r"\d+,\d+")
+MOST_NAMED = 10
 MOST_LINES = 50
 """At most this many reasons are listed; the others are counted."""
 
@@ -64,17 +66,27 @@ def match(
     column, no other column counts. Names of people are never compared: two may have the same.
     """
     refusals = Refusals()
-    columns = {column for _, identity in records for column in identity} if only is None else {only}
+    columns = {column for _, identity in records for column in identity}
+    if only is not None:
+        if not sheet.column(only):
+            there = ", ".join(repr(column) for column in sorted(columns) if sheet.column(column))
+            raise UsageError(f"{name}: no column {only!r}, which --match names; there are {there or 'none'}")
+        if columns and only not in columns:
+            raise UsageError(f"{name}: --match {only}: nobody is known by that; one of {', '.join(sorted(columns))}")
+        columns = {only}
     index: dict[tuple[str, str], list[Row]] = {}
+    lost = ""
     for column in sorted(columns):
         for at in sheet.column(column):
             for row in rows:
-                if text := _folded(row.text(at)):
+                if why := lost_number(row.text(at)):
+                    lost = lost or f"{column!r} in line {row.line}: {why}"
+                elif text := folded(row.text(at)):
                     index.setdefault((column, text), []).append(row)
     found: dict[str, Row] = {}
     owners: dict[int, str] = {}
     for record, identity in records:
-        names = {(column, _folded(text)) for column in columns for text in identity.get(column, ()) if _folded(text)}
+        names = {(column, folded(text)) for column in columns for text in identity.get(column, ()) if folded(text)}
         at = {row.line: row for wanted in names for row in index.get(wanted, ())}
         if len(at) == 1:
             row = next(iter(at.values()))
@@ -90,12 +102,9 @@ def match(
             refusals.add(record.key, f"lines {listed} of {name} may be meant; name the identifying column with --match")
         else:
             known = ", ".join(sorted({one_line(text) for _, text in names})) or "no identifier: not on the roster"
-            refusals.add(record.key, f"{name} has no row for it ({known}); --without {record.key} leaves it out")
+            advice = lost or f"--without {record.key} leaves it out"
+            refusals.add(record.key, f"{name} has no row for it ({known}); {advice}")
     return found, refusals
-
-
-def _folded(text: str) -> str:
-    return text.strip().casefold()
 
 
 def scaled(export: Export, record: Record, most: float, where: str, refusals: Refusals) -> float | None:
@@ -112,19 +121,53 @@ def scaled(export: Export, record: Record, most: float, where: str, refusals: Re
     return None
 
 
-def put(sheet: Sheet, row: Row, column: int, points: float, comma: bool) -> bool:
-    """Put points into a cell, unless it has them already. Return whether it was changed."""
-    rounded = number(points)
-    if value(row.text(column)) == rounded:
-        return False
-    text = report.points(rounded)
-    sheet.change(row, column, text.replace(".", ",") if comma else text)
-    return True
+@dataclass
+class Column:
+    """The column that is filled in, and what has become of its cells."""
 
+    sheet: Sheet
+    at: int
+    has_comma: bool
+    """Its numbers have a decimal comma."""
+    filled: int = 0
+    raised: int = 0
+    same: int = 0
+    lowered: list[str] = field(default_factory=list)
+    """Whose number is smaller now, with both."""
+    replaced: list[str] = field(default_factory=list)
+    """Who had a text that is no number, with both."""
 
-def notes(changed: int, same: int, untouched: Sequence[str], column: str) -> list[str]:
-    """Return what a person should know of a changed gradebook."""
-    found = [f"{column}: {changed} changed, {same} had these points already"]
-    if untouched:
-        found.append(f"without a result, and left as they were: {_some(untouched, 20)}")
-    return found
+    def put(self, row: Row, record: Record, points: float) -> None:
+        """Put a submission's points into its row, unless they are there already."""
+        rounded, old = number(points), row.text(self.at).strip()
+        before, text = value(old), report.points(rounded)
+        if before == rounded:
+            self.same += 1
+            return
+        why = " (nothing could be graded)" if rounded == 0 and not any(lab.sha256 for lab in record.labs) else ""
+        both = f"{record.key} {one_line(old)} to {text}{why}"
+        if not old:
+            self.filled += 1
+        elif before is None:
+            self.replaced.append(both)
+        elif before < rounded:
+            self.raised += 1
+        else:
+            self.lowered.append(both)
+        self.sheet.change(row, self.at, text.replace(".", ",") if self.has_comma else text)
+
+    def notes(self, untouched: Sequence[str]) -> list[str]:
+        """Return what a person should know of the column, and of the rows that were left as they were."""
+        counted = [f"{self.filled} filled, {self.raised} raised, {len(self.lowered)} lowered"]
+        counted += [f"{len(self.replaced)} in place of a text"] if self.replaced else []
+        found = [
+            f"{self.sheet.rows[0].text(self.at).strip()}: {', '.join(counted)}, {self.same} had these points already"
+        ]
+        found += [
+            f"{what}: {_some(names, MOST_NAMED)}"
+            for what, names in (("lowered", self.lowered), ("in place of a text", self.replaced))
+            if names
+        ]
+        if untouched:
+            found.append(f"without a result, and left as they were: {_some(untouched, 20)}")
+        return found

@@ -10,12 +10,14 @@ import io
 import lzma
 import shutil
 import stat
+import struct
 import subprocess
 import tarfile
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import IO
@@ -45,7 +47,10 @@ from scanlab.process import end_group, start_group
 
 MAGIC = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\xfd7zXZ\0": "xz", b"\x28\xb5\x2f\xfd": "zst", b"PK": "zip"}
 CENTRAL_ENTRY = b"PK\x01\x02"
-ENCRYPTED = 0x1
+ENCRYPTED, IS_UTF_8 = 0x1, 0x800
+"""Bits of a zip member's flags."""
+UNICODE_NAME = 0x7075
+"""An extra field of a zip member: a version, a checksum of the name that it stands for, and the name in UTF-8."""
 
 
 MOST_NESTED = 2
@@ -154,11 +159,35 @@ def _listed(file: IO[bytes]) -> int:
     return count
 
 
+def _zip_name(info: zipfile.ZipInfo) -> str:
+    """Return a member's name: macOS writes UTF-8 without the flag that says so, WinRAR in a field of its own."""
+    name = info.orig_filename
+    if info.flag_bits & IS_UTF_8:
+        return name
+    raw = name.encode("cp437")  # the library has read its bytes so
+    for text in (_unicode_name(info.extra, raw), raw):
+        with suppress(UnicodeError):
+            if text:
+                return text.decode()
+    return name
+
+
+def _unicode_name(extra: bytes, raw: bytes) -> bytes:
+    """Return a name in UTF-8 from a member's extra fields, if it belongs to its own name `raw`; else nothing."""
+    while len(extra) >= 4:
+        kind, size = struct.unpack_from("<HH", extra)
+        text, extra = extra[4 : 4 + size], extra[4 + size :]
+        if kind == UNICODE_NAME and len(text) > 5 and text[:5] == struct.pack("<BI", 1, zlib.crc32(raw)):
+            return text[5:]
+    return b""
+
+
 def _zip_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, budget: Budget | None) -> Item:
     """Return one member; without parts where there is nothing to report of it."""
-    parts, refused = safe_parts(info.orig_filename)
+    name = _zip_name(info)
+    parts, refused = safe_parts(name)
     if refused:
-        return Item((), info.file_size, refused=refused, label=printable(info.orig_filename))
+        return Item((), info.file_size, refused=refused, label=printable(name))
     mode = info.external_attr >> 16
     is_folder = info.is_dir() or stat.S_ISDIR(mode)
     if not parts or is_junk(parts, is_folder):

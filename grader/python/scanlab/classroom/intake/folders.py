@@ -12,6 +12,7 @@ from scanlab.classroom.intake.items import (
     OTHER_ARCHIVES,
     Item,
     Parts,
+    composed,
     is_junk,
     is_wanted,
     misleads,
@@ -45,7 +46,7 @@ def _walk(folder: Path, place: Parts) -> Iterator[Item]:
     if not entries:
         yield Item(place, is_folder=True)
     for entry in entries:
-        parts = (*place, entry.name)
+        parts = (*place, composed(entry.name))
         if is_junk((entry.name,), entry.is_dir()):
             continue
         if misleads(entry.name):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from scanlab.classroom.intake.items import METADATA, printable
+from scanlab.classroom.intake.items import METADATA, composed, printable
 from scanlab.errors import UsageError
 from scanlab.on_demand import YAML, provide
 
@@ -48,7 +48,7 @@ def read_metadata(data: bytes) -> dict[str, About]:
         raise UsageError(f"{METADATA}{line}: no YAML: {printable(str(error).splitlines()[0])}") from error
     if not isinstance(tree, dict):
         raise UsageError(f"{METADATA} names no submissions")
-    return {str(name): _about(entry) for name, entry in tree.items() if isinstance(entry, dict)}
+    return {composed(str(name)): _about(entry) for name, entry in tree.items() if isinstance(entry, dict)}
 
 
 def _about(entry: Mapping[str, Any]) -> About:

@@ -82,6 +82,11 @@ def printable(name: str) -> str:
     return shown if len(shown) <= SHOWN else f"{shown[: SHOWN - 1]}…"
 
 
+def composed(name: str) -> str:
+    """Return a name as all names are compared: macOS writes `ü` as `u` and a mark, other systems as one letter."""
+    return unicodedata.normalize("NFC", name)
+
+
 def misleads(name: str) -> bool:
     """Return whether a name has control characters, or marks that change the order in which it is shown."""
     return HIDES_ORDER.search(name) is not None or any(unicodedata.category(letter) == "Cc" for letter in name)
@@ -132,7 +137,7 @@ def safe_parts(name: str) -> tuple[Parts, str]:
     plain = name if "/" in name else name.replace("\\", "/")
     if plain.startswith(("/", "\\")) or (len(plain) > 1 and plain[1] == ":" and plain[0].isalpha()):
         return (), "its name is an absolute path"
-    parts = tuple(part for part in plain.split("/") if part not in ("", "."))
+    parts = tuple(part for part in composed(plain).split("/") if part not in ("", "."))
     if any(part == ".." for part in (*parts, *name.replace("\\", "/").split("/"))):
         return (), "its name leaves the folder by `..`"
     if misleads(plain):

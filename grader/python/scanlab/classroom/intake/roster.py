@@ -12,7 +12,18 @@ from scanlab.classroom.intake.items import printable
 from scanlab.classroom.records import Student
 from scanlab.errors import UsageError
 from scanlab.paths import shown
-from scanlab.people import EMAIL_COLUMNS, ID_COLUMNS, IDENTIFYING, LOGIN_COLUMNS, PARTICIPANT, People, folded, letters
+from scanlab.people import (
+    EMAIL_COLUMNS,
+    ID_COLUMNS,
+    IDENTIFYING,
+    LOGIN_COLUMNS,
+    PARTICIPANT,
+    People,
+    bare,
+    folded,
+    letters,
+    lost_number,
+)
 
 ROLES: Mapping[str, Sequence[str]] = {
     "id": ID_COLUMNS,
@@ -28,6 +39,10 @@ GITHUB_COLUMNS = ("githubusername", "github", "githublogin")
 CANVAS_COLUMNS = ("sisuserid", "sisloginid", "section")
 HEADER = "id,name,email,login"
 WORDS = re.compile(r"[\s_,;()\[\]]+")
+DASHES = re.compile("[-\u2010-\u2015\u2212]")
+PIECES = re.compile(rf"[^{DASHES.pattern[1:-1]}\s_,;()\[\]]+")
+MOST_PIECES = 6
+"""Between dashes and the like, in an identifier."""
 NO_GROUP = ("", "-", "none", "no group", "keine")
 
 
@@ -50,7 +65,7 @@ class Roster:
         self._by_key = {student.id: student for student in self.students}
         self._names, self._logins, self._platform = {}, {}, {}
         for student in self.students:
-            cells = {letters(column): cell.strip() for column, cell in reversed(student.columns.items())}
+            cells = {letters(column): bare(cell) for column, cell in reversed(student.columns.items())}
             for text in _names_of(student):
                 self._names.setdefault(text, []).append(student)
             logins = [cells[column] for column in GITHUB_COLUMNS if cells.get(column)] or [student.login]
@@ -87,14 +102,17 @@ class Roster:
         """Return after whom a folder is named: an identifier, a name, or both together and nothing else."""
         if found := self.exactly([stem]) or self.by_name(stem):
             return found
-        words = [word for word in WORDS.split(stem) if word]
-        named = {student.id: student for word in words for student in self.exactly([word])}
-        if len(named) != 1:
-            return []
-        student = next(iter(named.values()))
-        known = {letters(word) for word in re.split(r"[\s_,.\-]+", student.name)} | {letters(student.name)}
-        who = student.person()
-        return [student] if all(who.is_called(word) or letters(word) in known for word in words) else []
+        meant = {one.id: one for one, rest in self._identified(stem) if _says_only(one, rest)}
+        others = {one.id for word in WORDS.split(stem) for one in self.exactly([word])} - meant.keys()
+        return [*meant.values()] if len(meant) == 1 and not others else []
+
+    def _identified(self, stem: str) -> Iterable[tuple[Student, str]]:
+        """Yield whom a part of a folder's name identifies, and what else the name says; a dash may separate the two."""
+        pieces = [*PIECES.finditer(stem)]
+        for at, first in enumerate(pieces):
+            for last in pieces[at : at + MOST_PIECES]:
+                if len(found := self.exactly([stem[first.start() : last.end()]])) == 1:
+                    yield found[0], f"{stem[: first.start()]} {stem[last.end() :]}"
 
     def agrees(self, platform: str, number: str, name: str) -> bool:
         """Return whether a student has this name, and the number as well where the roster has the platform's."""
@@ -129,10 +147,10 @@ def read_roster(path: Path, groups: Path | None = None) -> Roster:
         student = _student(columns, roles)
         if student is None:
             continue
-        if student.id.casefold() in lines:
-            first = lines[student.id.casefold()]
+        if folded(student.id) in lines:
+            first = lines[folded(student.id)]
             raise UsageError(f"{shown(path)}:{line}: the id {printable(student.id)!r} stands in line {first} already")
-        lines[student.id.casefold()] = line
+        lines[folded(student.id)] = line
         students.append(student)
         if (group := columns.get(roles.get("group", ""), "").strip()).casefold() not in NO_GROUP:
             together.setdefault(group, []).append(student)
@@ -186,12 +204,19 @@ def _table(path: Path, example: str) -> tuple[list[str], list[tuple[int, dict[st
         raise UsageError(f"{shown(path)} is empty; its first line has to name the columns, such as {example}")
     names = _unique([cell.strip() for cell in header])
     table = [(at, dict.fromkeys(names, ""))]
+    roles = _roles(names)
+    identifying = [
+        name for name in names if letters(name) in IDENTIFYING or name in (roles.get("id"), roles.get("login"))
+    ]
     for line, row in rows[rows.index((at, header)) + 1 :]:
         if not any(cell.strip() for cell in row):
             continue
         if len(row) > len(names) and any(cell.strip() for cell in row[len(names) :]):
             raise UsageError(f"{shown(path)}:{line}: {len(row)} cells, but the header names {len(names)} columns")
-        table.append((line, dict(zip(names, [*row, *[""] * len(names)], strict=False))))
+        columns = dict(zip(names, [*row, *[""] * len(names)], strict=False))
+        if lost := next((why for name in identifying if (why := lost_number(columns[name]))), ""):
+            raise UsageError(f"{shown(path)}:{line}: {lost}")
+        table.append((line, columns))
     return names, table
 
 
@@ -256,7 +281,9 @@ def _student(columns: dict[str, str], roles: dict[str, str]) -> Student | None:
         return columns.get(roles.get(role, ""), "").strip()
 
     first, last, name = cell("first"), cell("last"), cell("name")
-    if name.casefold() == "points possible" or name == "Student, Test":
+    has_sis_id = any(columns[key].strip() for key in columns if letters(key) == "sisuserid")
+    called = name or ", ".join(filter(None, (last, first)))
+    if called.casefold() == "points possible" or (called == "Student, Test" and not has_sis_id):
         return None
     if not name:
         name = f"{first} {last}".strip()
@@ -267,12 +294,12 @@ def _student(columns: dict[str, str], roles: dict[str, str]) -> Student | None:
     elif not last and name.count(",") == 1:
         last, first = (part.strip() for part in name.split(","))
         name = f"{first} {last}".strip()
-    moodle = next((columns[key].strip() for key in columns if letters(key) == "identifier"), "")
+    moodle = next((bare(columns[key]) for key in columns if letters(key) == "identifier"), "")
     participant = PARTICIPANT.fullmatch(moodle)
-    known = cell("id") or moodle
+    known = bare(cell("id")) or moodle
     if participant and known in ("", moodle):
         known = participant[1]
-    login, email = cell("login"), cell("email")
+    login, email = bare(cell("login")), bare(cell("email"))
     student_id = known or login or email or name
     if not student_id:
         return None
@@ -294,5 +321,19 @@ def _names_of(student: Student) -> set[str]:
 
 
 def _sorted_words(text: str) -> str:
-    words = (letters(word) for word in re.split(r"[\s,_.\-]+", text))
-    return " ".join(sorted(word for word in words if word))
+    return " ".join(sorted(filter(None, _words(text))))
+
+
+def _words(text: str) -> list[str]:
+    return [letters(word) for word in re.split(rf"[\s,_.]+|{DASHES.pattern}", text)]
+
+
+def _says_only(student: Student, text: str) -> bool:
+    """Return whether a text has words of a student's name, and identifiers of theirs, and nothing else."""
+    known = {"", letters(student.name), *map(letters, WORDS.split(student.name)), *_words(student.name)}
+    who = student.person()
+
+    def is_known(word: str) -> bool:
+        return letters(word) in known or who.is_called(word)
+
+    return all(is_known(word) or all(map(is_known, DASHES.split(word))) for word in WORDS.split(text))

@@ -13,6 +13,7 @@ writes it. What a student can choose (a file's name, a folder inside their own) 
 """
 
 import re
+import unicodedata
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -22,13 +23,15 @@ from scanlab.classroom.intake.labfiles import LabNames
 from scanlab.classroom.intake.roster import Roster
 from scanlab.classroom.records import Problem
 from scanlab.errors import UsageError
+from scanlab.people import folded
 
 MOODLE = re.compile(r"(?P<name>[^_]+)_(?P<user>\d+)_assignsubmission_(?P<kind>[a-z]+)(?:_(?P<rest>.*))?", re.DOTALL)
 CANVAS_PLACE = re.compile(r"(?=(?P<late>_LATE)?_(?P<user>\d+)_(?P<file>\d+)_(?P<rest>.+))", re.DOTALL)
-CANVAS_NAME = re.compile(r"[\w-]+")
 CANVAS_ANONYMOUS = re.compile(r"(?P<late>LATE_)?anon_(?P<user>[^_]+)_(?P<file>\d+)_(?P<rest>.+)", re.DOTALL)
-CANVAS_TEXT = re.compile(r"(?P<name>[\w-]+?)_(?P<late>LATE_)?(?P<user>\d+)_(?P<what>text|link)\.html")
+CANVAS_TEXT = re.compile(r"(?P<name>.+?)_(?P<late>LATE_)?(?P<user>\d+)_(?P<what>text|link)\.html", re.DOTALL)
 GRADESCOPE = re.compile(r"submission_(?P<user>\d+)")
+CANVAS_KEEPS = "-_\u200c\u200d"
+"""Beside letters, marks and digits; the last two join letters of Persian and of Indian scripts, or keep them apart."""
 KINDS = ("moodle", "canvas", "gradescope", "github", "folders")
 PLATFORMS: Mapping[str, Callable[[str], object]] = {
     "moodle": MOODLE.fullmatch,
@@ -307,11 +310,19 @@ def canvas_readings(name: str) -> list[CanvasReading]:
     readings = [
         CanvasReading(own, one["user"], bool(one["late"]), one["rest"], int(one["file"]))
         for own, one in places
-        if CANVAS_NAME.fullmatch(own) and not own.endswith("_LATE")  # Canvas writes names in small letters
+        if _is_canvas_name(own) and not own.endswith("_LATE")  # Canvas writes names in small letters
     ]
-    if one := CANVAS_TEXT.fullmatch(name):
+    if (one := CANVAS_TEXT.fullmatch(name)) and _is_canvas_name(one["name"]):
         readings.append(CanvasReading(one["name"], one["user"], bool(one["late"]), f"{one['what']}.html", None))
     return readings
+
+
+def _is_canvas_name(text: str) -> bool:
+    """Return whether Canvas may have left this of a name: letters with their marks, digits, dash and underscore."""
+    return bool(text) and all(
+        letter in CANVAS_KEEPS or letter.isalnum() or unicodedata.category(letter) in ("Mn", "Mc", "Me", "Pc")
+        for letter in text
+    )
 
 
 class _Reader:
@@ -389,7 +400,7 @@ def _is_file(item: Item) -> bool:
 def _of_canvas(top: str, name: str, user: str, is_late: bool) -> Handing:
     metadata = {"canvas_user": user, **({"late": "yes"} if is_late else {})}
     # A user has one name in an export: whoever puts another's number into a name of their own is another user.
-    owner = " ".join(["canvas", user, *([name.casefold()] if name else [])])
+    owner = " ".join(["canvas", user, *([folded(name)] if name else [])])
     return Handing("canvas", owner, printable(top), (Who(name, (user,)),), metadata=metadata)
 
 
@@ -399,7 +410,7 @@ def _gradescope(folder: str, about: About | None) -> Handing:
         return Handing("gradescope", owner_of_name(folder), printable(folder), problems=[missing])
     metadata = {"gradescope_submission": folder.removeprefix("submission_")}
     who = tuple(Who(one.name, one.ids) for one in about.people)
-    ids = sorted("/".join(one.exact or (one.name,)).casefold() for one in who)
+    ids = sorted(folded("/".join(one.exact or (one.name,))) for one in who)
     if len(who) > 1:
         metadata["group"] = printable(", ".join(one.name or one.exact[0] for one in who if one.name or one.exact))
     elif who[0].exact:

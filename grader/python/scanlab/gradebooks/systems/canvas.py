@@ -16,6 +16,7 @@ from scanlab.gradebooks.marks import Identity
 from scanlab.gradebooks.model import Export, Format, Gradebook, Written
 from scanlab.gradebooks.text import one_line
 from scanlab.paths import shown
+from scanlab.people import bare, folded
 
 ASSIGNMENT = re.compile(r"(?P<title>.*\S)\s*\((?P<id>\d+)\)")
 POSTING = ("", "muted")
@@ -28,7 +29,7 @@ def whole(export: Export, gradebook: Gradebook | None) -> Written:
     assert gradebook is not None
     name = shown(gradebook.path)
     sheet = csv_cells.read(gradebook.content, name)
-    points_row, students = _parts(sheet, name)
+    points_row, students, tests = _parts(sheet, name)
     column = _column(sheet, export, name)
     header = sheet.rows[0].text(column).strip()
     most = marks.value(points_row.text(column))
@@ -37,10 +38,12 @@ def whole(export: Export, gradebook: Gradebook | None) -> Written:
             f"{name}:{points_row.line}: {header!r} has {one_line(points_row.text(column)) or 'nothing'!r}"
             " for its points possible: it cannot be filled in"
         )
-    known = [(record, identity(record)) for record in (*export.records, *export.excused)]
+    ids = {bare(row.text(at)) for row in tests for at in sheet.column("ID")}
+    of_test = [one.key for one in (*export.records, *export.excused) if one.metadata.get("canvas_user") in ids]
+    known = [(one, identity(one)) for one in (*export.records, *export.excused) if one.key not in of_test]
     rows, refusals = marks.match(sheet, students, known, name, export.options.match)
     comma = marks.has_decimal_comma(text for row in sheet.rows[1:] for text in row.texts()[column : column + 1])
-    excused, changed, same = [], 0, 0
+    cells, excused = marks.Column(sheet, column, comma), []
     for record in export.records:
         if (row := rows.get(record.key)) is None:
             continue
@@ -51,10 +54,8 @@ def whole(export: Export, gradebook: Gradebook | None) -> Written:
             refusals.add(f"{name}:{row.line}", f"the row has {len(row)} cells, and the header {len(sheet.rows[0])}")
         elif row.text(column).strip().upper() == EXCUSED:
             excused.append(record.key)
-        elif marks.put(sheet, row, column, points, comma):
-            changed += 1
         else:
-            same += 1
+            cells.put(row, record, points)
     for record in export.excused:
         if (row := rows.get(record.key)) is not None and column < len(row):
             if row.text(column).strip().upper() != EXCUSED:
@@ -63,14 +64,16 @@ def whole(export: Export, gradebook: Gradebook | None) -> Written:
     refusals.stop()
     graded = {row.line for row in rows.values()}
     others = [f"line {row.line}" for row in students if row.line not in graded]
-    notes = marks.notes(changed, same, others, header)
+    notes = cells.notes(others)
+    if of_test:
+        notes.append(f"Canvas's Test Student, and left out: {', '.join(of_test)}")
     if excused:
         notes.append(f"excused: {', '.join(excused)}")
     return Written(sheet.encode(), notes)
 
 
-def _parts(sheet: Sheet, name: str) -> tuple[Row, list[Row]]:
-    """Return the row of the points possible and the students' rows.
+def _parts(sheet: Sheet, name: str) -> tuple[Row, list[Row], list[Row]]:
+    """Return the row of the points possible, the students' rows, and those of Canvas's Test Student, who is nobody.
 
     Raises UsageError when this is no such gradebook.
     """
@@ -85,11 +88,16 @@ def _parts(sheet: Sheet, name: str) -> tuple[Row, list[Row]]:
     students = [
         row
         for row in sheet.rows[1:]
-        if row is not points_rows[0]
-        and not all(_is_posting(text.strip().casefold()) for text in row.texts())
-        and row.text(0).strip() != TEST_STUDENT
+        if row is not points_rows[0] and not all(_is_posting(text.strip().casefold()) for text in row.texts())
     ]
-    return points_rows[0], students
+    sis = sheet.column("SIS User ID")
+    names = 2 if header[0] == "LastName" else 1
+    tests = [
+        row
+        for row in students
+        if ", ".join(row.text(at).strip() for at in range(names)) == TEST_STUDENT and not any(map(row.text, sis))
+    ]
+    return points_rows[0], [row for row in students if row not in tests], tests
 
 
 def _is_posting(text: str) -> bool:
@@ -109,7 +117,7 @@ def _column(sheet: Sheet, export: Export, name: str) -> int:
     at = [
         at
         for at, found in known.items()
-        if {header[at].casefold(), found["title"].casefold(), found["id"]} & {text.casefold() for text in wanted}
+        if {folded(header[at]), folded(found["title"]), found["id"]} & {folded(text) for text in wanted}
     ]
     if len(at) == 1 and len([text for text in header if text == header[at[0]]]) == 1:
         return at[0]

@@ -22,14 +22,17 @@ GRADE, MODIFIED = "Grade", "Last modified (grade)"
 MAXIMUM = ("Maximum Grade", "Maximum grade")
 FEEDBACK = "Feedback comments"
 CHANGEABLE = "Grade can be changed"
-MOST_FEEDBACK = 20_000
+MOST_FEEDBACK, MOST_LISTED = 20_000, 300
+"""Bytes of feedback, and letters of a header in a message."""
+OPENING, CLOSING = '<pre class="scanlab">', "</pre>"
+"""Around the kit's feedback, by which a second export finds it beside a teacher's own comment."""
 
 
 def whole(export: Export, gradebook: Gradebook | None) -> Written:
     """Return the worksheet with the grades in it. Raises UsageError, a line per reason, rather than damage it."""
     assert gradebook is not None
     name = shown(gradebook.path)
-    sheet = csv_cells.read(gradebook.content, name, (",",))
+    sheet = csv_cells.read(gradebook.content, name, (",", ";", "\t"))
     column = _one(sheet, (export.options.column or GRADE,), name)
     maximum = _one(sheet, MAXIMUM, name)
     comments = _one(sheet, (FEEDBACK,), name) if export.options.feedback else None
@@ -42,7 +45,7 @@ def whole(export: Export, gradebook: Gradebook | None) -> Written:
     records = [(record, identity(record)) for record in export.records]
     rows, refusals = marks.match(sheet, students, records, name, export.options.match)
     comma = marks.has_decimal_comma(row.text(at) for row in students for at in (column, maximum))
-    locked, changed, same = [], 0, 0
+    cells, locked, beside = marks.Column(sheet, column, comma), [], 0
     for record in export.records:
         if (row := rows.get(record.key)) is None:
             continue
@@ -63,14 +66,18 @@ def whole(export: Export, gradebook: Gradebook | None) -> Written:
         if _is_locked(sheet, row):
             locked.append(record.key)
             continue
-        is_new = marks.put(sheet, row, column, points, comma)
-        changed, same = changed + is_new, same + (not is_new)
+        cells.put(row, record, points)
         if comments is not None:
-            sheet.change(row, comments, feedback_html(record, export.options))
+            text, is_beside = with_feedback(row.text(comments), feedback_html(record, export.options))
+            if text != row.text(comments):
+                sheet.change(row, comments, text)
+            beside += is_beside
     refusals.stop()
     graded = {row.line for row in rows.values()}
     others = [row.text(0).strip() for row in students if row.line not in graded]
-    notes = marks.notes(changed, same, others, sheet.rows[0].text(column).strip())
+    notes = cells.notes(others)
+    if beside:
+        notes.append(f"feedback: {beside} had a comment already, which stays; the report is behind it")
     if locked:
         notes.append(f"locked in Moodle, and left so: {', '.join(locked)}")
     return Written(sheet.encode(), notes)
@@ -82,7 +89,11 @@ def _one(sheet: Sheet, names: tuple[str, ...], name: str) -> int:
         return at[0]
     if at:
         raise UsageError(f"{name}: {len(at)} columns are called {names[0]!r}")
-    raise UsageError(f"{name}: no offline grading worksheet of Moodle (in English): it has no column {names[0]!r}")
+    listed = one_line(", ".join(text.strip() for text in sheet.rows[0].texts()))
+    raise UsageError(
+        f"{name}: it has no column {names[0]!r} (there are: {listed[:MOST_LISTED]}): no offline grading worksheet"
+        " of Moodle, or not in English; set Moodle to English for the download and for the upload"
+    )
 
 
 def _is_locked(sheet: Sheet, row: Row) -> bool:
@@ -92,7 +103,22 @@ def _is_locked(sheet: Sheet, row: Row) -> bool:
 def feedback_html(record: Record, options: Options) -> str:
     """Return what a student is shown, as HTML: Moodle shows feedback as a page, so nothing in it may be a tag."""
     texts = [*feedback.overview(record, options), *feedback.causes(record, options)]
-    return f"<pre>{html.escape(shorten(chr(10).join(texts), MOST_FEEDBACK))}</pre>"
+    return f"{OPENING}{html.escape(shorten(chr(10).join(texts), MOST_FEEDBACK))}{CLOSING}"
+
+
+def with_feedback(comment: str, own: str) -> tuple[str, bool]:
+    """Return what a cell of comments says with the kit's feedback in it, and whether it says anything else.
+
+    Feedback of an earlier export is replaced where it stands; whatever else is there stays, and comes first.
+    """
+    at = comment.find(OPENING)
+    end = comment.find(CLOSING, at)
+    if at >= 0 and end >= 0:
+        end += len(CLOSING)
+        return comment[:at] + own + comment[end:], bool((comment[:at] + comment[end:]).strip())
+    if not comment.strip():
+        return own, False
+    return f"{comment}\n{own}", True
 
 
 def identity(record: Record) -> Identity:
