@@ -57,6 +57,8 @@ ELEMENT_FLAGS = {
 RUNNERS = {"float": "float", "affine": "affine", "provenance": "affine"}
 """The runner that each is linked with: it knows the size of an element and nothing else of it."""
 DEVICE_FLAGS = {"vgpu": PTX_FLAGS, "gpu": ("-arch=native", "-lineinfo", "-cudart", "static")}
+ASSEMBLED_FOR = f"sm_{PTX_FLAGS[1].rpartition('_')[2]}"
+"""The architecture of the PTX that the virtual GPU runs, as ptxas calls it: sm_80."""
 DEVICE_LINK_FLAGS = {
     # With -cudart none nvcc refuses to link device code; the virtual GPU does without NVIDIA's device runtime.
     "vgpu": (*PTX_FLAGS[: PTX_FLAGS.index("-cudart")], "-cudadevrt", "none"),
@@ -343,6 +345,25 @@ def make_device_code(path: Path, element: str, to: Path) -> None:
     """
     asked = _asked(Source(path, ELEMENT_FLAGS[element]), "vgpu", is_sandboxed=False)
     _run([str(toolchain().nvcc), *asked.flags, "-ptx", asked.name, "-o", str(to)], asked.cwd)
+
+
+def assemble(code: bytes, *, is_sandboxed: bool) -> None:
+    """Have ptxas make machine code of PTX, which is thrown away; nothing where the toolkit has no ptxas.
+
+    Raises CompileError with what it said where it refuses the PTX.
+    """
+    ptxas = toolchain().ptxas
+    if ptxas is None:
+        return
+    with scratch() as folder:
+        file, made = folder / "scan.ptx", folder / "made"
+        file.write_bytes(code)
+        made.mkdir()
+        command = [str(ptxas), f"-arch={ASSEMBLED_FOR}", str(file), "-o", str(made / "scan.cubin")]
+        if is_sandboxed:
+            _run_sandboxed(command, folder, [file], made, "vgpu")
+        else:
+            _run(command, folder)
 
 
 def build_program(paths: Sequence[Path], device: Device, flags: Sequence[str]) -> Path:

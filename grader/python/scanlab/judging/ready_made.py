@@ -22,6 +22,7 @@ FILE = re.compile(rb'\.file\t(\d+) "([^"\n]+)"')
 LOC = re.compile(
     rb"\.loc\t(\d+) (\d+) (\d+)(?:, function_name (\$L__info_string\d+)(?:\+\d+)?, inlined_at (\d+) (\d+) (\d+))?"
 )
+ASM_MARKS = (b"// begin inline asm", b"// end inline asm")
 FUNCTION = re.compile(rb"^(?:\.visible |\.weak |\.extern )*\.(?:entry|func) .*", re.MULTILINE)
 BYTES = re.compile(rb"\s*\.b8 ([0-9, ]+)")
 INCLUDE = re.compile(r"\s*#\s*include\s*[<\"]([^>\"\n]+)")
@@ -128,10 +129,39 @@ def texts(object_text: bytes) -> Iterator[bytes]:
 
 def _chains(ptx: bytes, wanted: set[int]) -> Iterator[list[Frame]]:
     """Return the chain of calls of every `.loc` in one of the files `wanted`, the innermost place first."""
-    symbol = b""
-    callers: dict[tuple[bytes, bytes, bytes], tuple[tuple[bytes, bytes, bytes], bytes]] = {}
     seen: set[tuple[bytes, ...]] = set()
-    for text in ptx.split(b"\n"):
+    for _, found, symbol, callers in _locs(ptx):
+        if int(found[1]) in wanted and (symbol, *found.groups()) not in seen:
+            seen.add((symbol, *found.groups()))
+            yield _chain(found, symbol, callers)
+
+
+def chain_at(ptx: bytes, line: int) -> list[Frame]:
+    """Return the chain of calls in which a line of PTX stands; lines count from 1 on."""
+    last: list[Frame] = []
+    for number, found, symbol, callers in _locs(ptx):
+        if number > line:
+            break
+        last = _chain(found, symbol, callers)
+    return last
+
+
+Spot = tuple[bytes, bytes, bytes]
+"""A file's number, a line and a column."""
+Callers = dict[Spot, tuple[Spot, bytes]]
+"""From where what stands at a place was called, and the function that it is in."""
+
+
+def _locs(ptx: bytes) -> Iterator[tuple[int, re.Match[bytes], bytes, Callers]]:
+    """Yield each `.loc` of nvcc's with its line, its function, and the calls of this function up to there."""
+    symbol = b""
+    callers: Callers = {}
+    is_asm = False
+    for number, text in enumerate(ptx.split(b"\n"), 1):
+        if text.lstrip().startswith(ASM_MARKS):
+            is_asm = text.lstrip().startswith(ASM_MARKS[0])
+        if is_asm:  # what a file has written there itself
+            continue
         if text.startswith(b"."):
             if FUNCTION.match(text):
                 symbol, callers = next(iter(text.rstrip(b"( \r").split()[-1:]), b""), {}
@@ -145,18 +175,19 @@ def _chains(ptx: bytes, wanted: set[int]) -> Iterator[list[Frame]]:
             callers[place] = ((found[5], found[6], found[7]), found[4])
         else:
             callers.pop(place, None)
-        if int(found[1]) not in wanted or (symbol, *found.groups()) in seen:
-            continue
-        seen.add((symbol, *found.groups()))
-        chain: list[Frame] = []
-        at = place
-        while len(chain) < 256:
-            outer = callers.get(at)
-            chain.append(Frame(int(at[0]), int(at[1]), outer[1] if outer else symbol))
-            if outer is None:
-                break
-            at = outer[0]
-        yield chain
+        yield number, found, symbol, callers
+
+
+def _chain(found: re.Match[bytes], symbol: bytes, callers: Callers) -> list[Frame]:
+    chain: list[Frame] = []
+    at = (found[1], found[2], found[3])
+    while len(chain) < 256:
+        outer = callers.get(at)
+        chain.append(Frame(int(at[0]), int(at[1]), outer[1] if outer else symbol))
+        if outer is None:
+            break
+        at = outer[0]
+    return chain
 
 
 class _Names:
