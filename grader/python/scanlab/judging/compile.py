@@ -16,7 +16,7 @@ import re
 import shutil
 import signal
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ from scanlab.bootstrap.cuda import PTX_FLAGS
 from scanlab.contract import Device
 from scanlab.errors import KitError, UsageError, WorkError
 from scanlab.foreign_text import LONGEST_LINE, cut, replaced
-from scanlab.judging import driver, ready_made, sandbox
+from scanlab.judging import driver, own_names, ready_made, sandbox
 from scanlab.judging.compiler import cache, stages
 from scanlab.judging.toolchain import Toolchain, product, toolchain
 from scanlab.labs.rubric import ONLY_CODE
@@ -282,16 +282,26 @@ def _cuda_library(tools: Toolchain, name: str) -> str:
 
 
 def build_runner(
-    path: Path, element: str, device: Device, *, is_sandboxed: bool, forbidden: Sequence[str] = (), niceness: int = 0
+    path: Path,
+    element: str,
+    device: Device,
+    *,
+    is_sandboxed: bool,
+    forbidden: Sequence[str] = (),
+    given: Collection[str] | None = None,
+    niceness: int = 0,
 ) -> Path:
     """Compile a submission for one element and link it with the runner; return the program.
 
-    Whoever calls says whether the file is another user's and has to be compiled in the sandbox.
+    Whoever calls says whether the file is another user's and has to be compiled in the sandbox. `given` has the lines
+    that are not the learner's, without indents; None where all may name what is the kit's own.
 
-    Raises CompileError, also for a `#line` directive; ForbiddenHeaderError for code of a header whose name fits one of
-    the patterns `forbidden` ("cub/*").
+    Raises CompileError, also for a `#line` directive and for what is the kit's own; ForbiddenHeaderError for code of a
+    header whose name fits one of the patterns `forbidden` ("cub/*").
     """
     _refuse_line_directives(path, read_source(path))
+    if given is not None and (found := own_names.named(read_source(path).decode(), given)):
+        raise CompileError(f"{shown(path)}:{found[0]}: {found[1]}")
     source = Source(path, ELEMENT_FLAGS[element])
     made = compile_object(source, device, is_sandboxed=is_sandboxed, niceness=niceness)
     if forbidden:

@@ -166,6 +166,7 @@ def _start_builds(
             element,
             options.device,
             forbidden=forbidden,
+            given=given_lines(lab),
             is_sandboxed=is_sandboxed,
             niceness=LATER if place and is_urgent else 0,
         )
