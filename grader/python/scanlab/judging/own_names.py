@@ -5,7 +5,9 @@ that asks in which build it is, or writes such an instruction itself, is graded 
 """
 
 import re
-from collections.abc import Callable, Collection
+from bisect import bisect_right
+from collections.abc import Collection, Iterator
+from itertools import accumulate
 
 from scanlab.judging.learners_file import NO_CODE
 from scanlab.paths import LABS
@@ -18,12 +20,9 @@ OF_ELEMENTS = f"{PREFIX}ELEMENT_AFFINE"
 """Tells floats from maps, which are different types: each build is graded by itself."""
 SETS = re.compile(rf"(?:#|%:|\?\?=)\s*(?:define|undef)\s+({PREFIX}\w+)")
 LINE_TABLE = re.compile(r"(?:(?<!\w)|(?<=\\[nt]))(\.(?:loc|file))\s+[0-9]")
-CONTINUED = re.compile(r"(?:[^\n]*(?:\\|\?\?/)[ \t]*\r?\n)+[^\n]*")
-SPLICE = re.compile(r"(?:\\|\?\?/)[ \t]*\r?\n")
-TEXT = r"\"(?:\\.|[^\"\\\n])*+\""
-TEXTS = re.compile(rf"{TEXT}(?:\s*+{TEXT})+")
-"""Texts that the compiler joins."""
 BETWEEN = re.compile(r"\"\s*+\"")
+"""Between two texts, which the compiler joins."""
+SPLICES = ("\\", "??/")
 
 
 def named(source: str, given: Collection[str] = ()) -> tuple[int, str] | None:
@@ -34,32 +33,51 @@ def named(source: str, given: Collection[str] = ()) -> tuple[int, str] | None:
     headers = "\n".join(path.read_text(encoding="utf-8") for path in sorted(LABS.glob("*.cuh")))
     allowed = {*WITH_ARGUMENTS.findall(headers), OF_ELEMENTS}
     instructions = re.compile("|".join(re.escape(name) + r"\b" for name in {*INSTRUCTION.findall(headers)}) or r"(?!)")
+    text = NO_CODE.sub(_without_comment, _with_whole_lines(source))
+    found = [*_macros(NO_CODE.sub(" ", text), allowed), *_in_texts(text, instructions)]
     lines = source.split("\n")
-    for number, (code, text) in enumerate(zip(*_read(source), strict=True), 1):
-        if lines[number - 1].strip() in given:
-            continue
-        other = [name for name in MACRO.findall(code) if name not in allowed] + SETS.findall(code)
-        if other:
-            return number, f"{other[0]} is the kit's own: a scan is the same for each element"
-        if found := instructions.search(text):
-            return number, f"{found[0]} is the kit's own instruction: add elements with `+`"
-        if found := LINE_TABLE.search(text):
-            return number, f"a {found[1]} directive makes messages name wrong lines: remove it"
-    return None
+    return min((one for one in found if lines[one[0] - 1].strip() not in given), default=None)
 
 
-def _read(source: str) -> tuple[list[str], list[str]]:
-    """Return the lines of a file without comments and texts, and those with texts; what is continued is joined.
+def _macros(code: str, allowed: Collection[str]) -> Iterator[tuple[int, str]]:
+    for number, line in enumerate(code.split("\n"), 1):
+        for name in [name for name in MACRO.findall(line) if name not in allowed] + SETS.findall(line):
+            yield number, f"{name} is the kit's own: a scan is the same for each element"
 
-    A text that goes on in another one is joined with it, too. Each begins in its own line.
-    """
 
-    def joined(between: re.Pattern[str]) -> Callable[[re.Match[str]], str]:
-        return lambda found: between.sub("", found[0]) + "\n" * found[0].count("\n")
+def _in_texts(text: str, instructions: re.Pattern[str]) -> Iterator[tuple[int, str]]:
+    """Yield what stands in asm that may not, with the line in which it begins; texts may go on in others."""
+    begins, ends = [0], []  # of the pieces that are left of the text
+    for gap in BETWEEN.finditer(text):
+        ends.append(gap.start())
+        begins.append(gap.end())
+    pieces = [text[begin:end] for begin, end in zip(begins, [*ends, len(text)], strict=True)]
+    places = [0, *accumulate(map(len, pieces))]  # of the pieces when they are joined
 
-    def without_comment(found: re.Match[str]) -> str:
-        return found[0] if found[0][0] in "\"'" else " " + "\n" * found[0].count("\n")
+    def line(place: int) -> int:
+        piece = bisect_right(places, place) - 1
+        return text.count("\n", 0, begins[piece] + place - places[piece]) + 1
 
-    text = NO_CODE.sub(without_comment, CONTINUED.sub(joined(SPLICE), source))
-    code = NO_CODE.sub(" ", text)
-    return code.split("\n"), TEXTS.sub(joined(BETWEEN), text).split("\n")
+    joined = "".join(pieces)
+    for found in instructions.finditer(joined):
+        yield line(found.start()), f"{found[0]} is the kit's own instruction: add elements with `+`"
+    for found in LINE_TABLE.finditer(joined):
+        yield line(found.start(1)), f"a {found[1]} directive makes messages name wrong lines: remove it"
+
+
+def _with_whole_lines(source: str) -> str:
+    """Return a text whose continued lines are whole where they begin; the others stay where they are."""
+    lines: list[str] = []
+    parts: list[str] = []
+    for line in source.split("\n"):
+        text = line.rstrip(" \t\r")
+        splice = next((one for one in SPLICES if text.endswith(one)), "")
+        parts.append(text.removesuffix(splice))
+        if not splice:
+            lines += ["".join(parts), *[""] * (len(parts) - 1)]
+            parts = []
+    return "\n".join([*lines, "".join(parts), *[""] * (len(parts) - 1)] if parts else lines)
+
+
+def _without_comment(found: re.Match[str]) -> str:
+    return found[0] if found[0][0] in "\"'" else " " + "\n" * found[0].count("\n")
