@@ -20,6 +20,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -30,6 +31,7 @@ from scanlab.errors import KitError, UsageError, WorkError
 from scanlab.foreign_text import LONGEST_LINE, cut, replaced
 from scanlab.judging import driver, own_names, ready_made, sandbox
 from scanlab.judging.compiler import cache, stages
+from scanlab.judging.line_table import line_with_most, texts
 from scanlab.judging.toolchain import Toolchain, product, toolchain
 from scanlab.labs.rubric import ONLY_CODE
 from scanlab.paths import LABS, ROOT, shown
@@ -38,6 +40,8 @@ from scanlab.scratch import scratch
 
 SANDBOXED_SOURCE = Path("/submission/scan.cu")
 """What each file is called in the sandbox."""
+MOST_CODE = 16 << 20
+"""Bytes of PTX that a submission may have on the virtual GPU (autograder/device/virtual_device.cpp)."""
 LIST = ".headers.json"
 """How the list of an object's headers ends."""
 SAID = "said.txt"
@@ -78,6 +82,8 @@ class CompileError(WorkError):
     """The learner's file does not compile; the text is nvcc's own."""
 
     what = "does not compile"
+    check = "the file compiles"
+    """What has failed, as a check is called."""
 
 
 class CompileTimeoutError(CompileError):
@@ -86,10 +92,30 @@ class CompileTimeoutError(CompileError):
     what = "does not compile in time"
 
 
-class ForbiddenHeaderError(CompileError):
+class RefusedError(CompileError):
+    """It has what no file may have, whether or not it compiles: in this line, or 0 where that is not known."""
+
+    what = "is refused"
+    check = "the file has nothing that the grader refuses"
+
+    def __init__(self, path: Path, line: int, sentence: str) -> None:
+        """Make one whose text has the place and why."""
+        super().__init__(f"{shown(path)}:{line}: {sentence}" if line else f"{shown(path)}: {sentence}")
+        self.line, self.sentence = line, sentence
+
+
+class ForbiddenHeaderError(RefusedError):
     """It uses a library that does what the lab asks for."""
 
-    what = "includes what this lab asks you to write"
+    what = "uses a ready-made scan"
+    check = "the scan is not a library's"
+
+
+class TooLargeError(RefusedError):
+    """It becomes more code than the virtual GPU takes."""
+
+    what = "becomes too much code"
+    check = "the code fits into the virtual GPU"
 
 
 class LinkError(CompileError):
@@ -301,9 +327,11 @@ def build_runner(
     """
     _refuse_line_directives(path, read_source(path))
     if given is not None and (found := own_names.named(read_source(path).decode(), given)):
-        raise CompileError(f"{shown(path)}:{found[0]}: {found[1]}")
+        raise RefusedError(path, *found)
     source = Source(path, ELEMENT_FLAGS[element])
     made = compile_object(source, device, is_sandboxed=is_sandboxed, niceness=niceness)
+    if device == "vgpu":
+        _refuse_too_much(path, made)
     if forbidden:
         # An object for a GPU has no PTX, and so no line table to read: that of the same file for the virtual one.
         read = made
@@ -323,14 +351,31 @@ def _refuse_ready_made(path: Path, made: Path, forbidden: Sequence[str]) -> None
     found = ready_made.included(names, source, libraries, _is_cudas)
     found = found or ready_made.compiled(made.read_bytes(), source, forbidden, _is_cudas)
     if found:
-        place = f"{shown(path)}:{found.line}" if found.line else shown(path)
-        raise ForbiddenHeaderError(f"{place}: {found}: write the scan yourself")
+        rule = next((f' by its forbidden_headers, "{one}"' for one in forbidden if fnmatch(found.header, one)), "")
+        sentence = f"{found}: write the scan yourself\nthe lab refuses libraries' scans{rule}"
+        raise ForbiddenHeaderError(path, found.line, sentence)
+
+
+def _refuse_too_much(path: Path, made: Path) -> None:
+    """Raise TooLargeError, with the learner's line, when an object has more code than the virtual GPU takes."""
+    if made.stat().st_size < MOST_CODE:
+        return
+    codes = list(texts(made.read_bytes()))
+    size = sum(map(len, codes))
+    if size > MOST_CODE:
+        line = line_with_most(max(codes, key=len), (path.name, SANDBOXED_SOURCE.name))
+        raise TooLargeError(
+            path,
+            line,
+            f"most of {size / (1 << 20):.1f} MiB of PTX comes from here, and the virtual GPU takes {MOST_CODE >> 20} "
+            "MiB: let a loop repeat at run time what is written out",
+        )
 
 
 def _refuse_line_directives(path: Path, text: bytes) -> None:
     """Raise CompileError when lines of a file would be called others: messages, and the line table, would lie."""
     if line := ready_made.line_directive(text.decode()):
-        raise CompileError(f"{shown(path)}:{line}: a #line directive makes messages name wrong lines: remove it")
+        raise RefusedError(path, line, "a #line directive makes messages name wrong lines: remove it")
 
 
 def _is_cudas(file: str) -> bool:

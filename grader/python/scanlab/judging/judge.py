@@ -21,6 +21,7 @@ from scanlab.judging.compile import (
     CompileTimeoutError,
     ForbiddenHeaderError,
     LinkError,
+    RefusedError,
     build_runner,
     read_source,
     said_of,
@@ -240,13 +241,15 @@ def _judged(
         lines = (shown_text(str(error)) if isinstance(error, LinkError) else str(error)).splitlines()
         if len(lines) > MESSAGE_LINES:
             lines = [*lines[:MESSAGE_LINES], f"… {len(lines) - MESSAGE_LINES} more lines"]
+        if isinstance(error, RefusedError):
+            lines = error.sentence.splitlines()[1:]  # the first is the cause
         lines = [as_shown(line) for line in lines]
         headline = f"{submission.name} {error.what}"
         if isinstance(error, CompileTimeoutError):
             return failed(submission, options, headline, lines, "compile", "timeout")
         finding = "header.forbidden" if isinstance(error, ForbiddenHeaderError) else "compile"
         cause, place = explained([submission.path], errors, runners)
-        result = failed(submission, options, headline, [*place, *lines], finding)
+        result = failed(submission, options, headline, [*place, *lines], finding, title=error.check)
         return with_cause(result, submission.name, cause) if cause else result
     reference = _reference(builds, submission.lab)
     plan = plans.make_plan(submission.lab, submission.name, again, runners, options, reference)
@@ -452,13 +455,14 @@ def failed(
     details: Sequence[str],
     finding_id: str = "file",
     verdict: Literal["fail", "timeout", "error"] = "fail",
+    title: str = CompileError.check,
 ) -> LabResult:
     """Return the result of a submission that never reached the judge, in the judge's own form."""
     lab, facts = submission.lab, tuple(details)
     finding = Finding.in_source(finding_id, "mistake", headline, facts)
     check = CheckResult(
         name="build",
-        title="the file compiles",
+        title=title,
         verdict=verdict,
         points=0,
         max_points=lab.max_points(options.device),

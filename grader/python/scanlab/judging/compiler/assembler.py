@@ -3,12 +3,10 @@
 nvcc copies the text of asm statements into the PTX unread, and for the virtual GPU nothing assembles that.
 """
 
-import os
 import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from scanlab.judging import ready_made
 from scanlab.judging.compile import (
     ASSEMBLED_FOR,
     ELEMENT_FLAGS,
@@ -22,6 +20,8 @@ from scanlab.judging.compile import (
 )
 from scanlab.judging.compiler.causes import Explained
 from scanlab.judging.compiler.messages import Place
+from scanlab.judging.line_table import line_at
+from scanlab.judging.line_table import texts as codes_in
 
 SAID = re.compile(
     r"ptxas (?:[^\n]{0,500}, line (?P<line>[0-9]{1,9}); )?(?:error|fatal) {0,10}: (?P<text>[^\n]{1,400})", re.MULTILINE
@@ -38,7 +38,7 @@ def refused(path: Path, elements: Iterable[str], *, is_sandboxed: bool) -> tuple
     """
     for element in dict.fromkeys(RUNNERS[element] for element in elements):
         made = compile_object(Source(path, ELEMENT_FLAGS[element]), "vgpu", is_sandboxed=is_sandboxed)
-        for code in ready_made.texts(made.read_bytes()):
+        for code in codes_in(made.read_bytes()):
             try:
                 assemble(code, is_sandboxed=is_sandboxed)
             except CompileTimeoutError:
@@ -60,7 +60,8 @@ def _explained(said: str, code: bytes, path: Path) -> tuple[Explained, list[str]
     shown = [f"ptxas: {text}{_printed(lines, at)}" for text, at in [*texts.items()][:SHOWN]]
     if len(texts) > SHOWN:
         shown.append(f"… {len(texts) - SHOWN} more messages")
-    line = next((line for at in texts.values() if (line := _learners_line(code, at, path))), 0)
+    names = (path.name, SANDBOXED_SOURCE.name)
+    line = next((line for at in texts.values() if at and (line := line_at(code, at, names))), 0)
     if any(OF_ANOTHER_GPU.search(text) for text in texts):
         newer = f"#if __CUDA_ARCH__ > {ASSEMBLED_FOR.removeprefix('sm_')}0"
         sentence = f"labs are compiled for {ASSEMBLED_FOR}, which has no such instruction: leave it to `{newer}`"
@@ -73,11 +74,3 @@ def _printed(lines: list[bytes], number: int) -> str:
     """Return a line of PTX behind what is said of it; nothing where its number is not known."""
     text = lines[number - 1].decode(errors="replace").strip() if 0 < number <= len(lines) else ""
     return f": {text[:100]}" if text else ""
-
-
-def _learners_line(code: bytes, number: int, path: Path) -> int:
-    """Return the learner's line that a line of PTX was made of, or 0."""
-    names = {path.name, SANDBOXED_SOURCE.name}
-    files = {int(one): Path(os.fsdecode(name)).name for one, name in ready_made.FILE.findall(code)}
-    chain = ready_made.chain_at(code, number) if number else []
-    return next((frame.line for frame in chain if files.get(frame.file) in names), 0)
