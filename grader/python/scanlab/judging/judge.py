@@ -35,6 +35,7 @@ from scanlab.judging.compiler.warnings import mistakes, warnings
 from scanlab.judging.gpu_lock import alone_on
 from scanlab.judging.learners_file import LearnersFile
 from scanlab.judging.left_out import with_left_out
+from scanlab.judging.own_libc import with_own_libc
 from scanlab.judging.parts import judge_in_parts, parts_of
 from scanlab.judging.places import with_places
 from scanlab.judging.result import Cause, CheckResult, Finding, Judged, LabResult, first_problem
@@ -275,6 +276,9 @@ def _judged(
     result = with_proofs(result, plans.proofs(plan, submission.lab) if options.prove else [])
     result = _with_causes_of_counts(result, submission.lab.rubric)
     result = _with_source(result, submission, file, list(runners), options)
+    result = with_own_libc(
+        result, file, submission.path, submission.name, runners, options.device, is_sandboxed=options.is_sandboxed
+    )
     if options.device == "vgpu":
         result = with_left_out(result, runners.values(), file, submission.path, submission.name)
     return with_places(result, file, submission.name).with_texts(as_shown)
