@@ -6,7 +6,7 @@ import pytest
 
 from made_results import cause, check, result
 from scanlab.errors import KitError
-from scanlab.judging import own_libc
+from scanlab.judging.compiled import own_libc
 from scanlab.judging.learners_file import LearnersFile
 from scanlab.judging.result import LabResult
 from scanlab.judging.toolchain import toolchain

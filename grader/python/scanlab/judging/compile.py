@@ -29,9 +29,10 @@ from scanlab.bootstrap.cuda import PTX_FLAGS
 from scanlab.contract import Device
 from scanlab.errors import KitError, UsageError, WorkError
 from scanlab.foreign_text import LONGEST_LINE, cut, replaced
-from scanlab.judging import driver, own_names, ready_made, sandbox
+from scanlab.judging import driver, own_names, sandbox
+from scanlab.judging.compiled import ready_made
+from scanlab.judging.compiled.line_table import line_with_most, texts
 from scanlab.judging.compiler import cache, stages
-from scanlab.judging.line_table import line_with_most, texts
 from scanlab.judging.toolchain import Toolchain, product, toolchain
 from scanlab.labs.rubric import ONLY_CODE
 from scanlab.paths import LABS, ROOT, shown

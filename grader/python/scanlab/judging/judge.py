@@ -26,6 +26,7 @@ from scanlab.judging.compile import (
     read_source,
     said_of,
 )
+from scanlab.judging.compiled.own_libc import with_own_libc
 from scanlab.judging.compiler import assembler
 from scanlab.judging.compiler.builds import explained, source_of, with_cause, with_entries, with_warnings
 from scanlab.judging.compiler.cache import prune
@@ -35,7 +36,6 @@ from scanlab.judging.compiler.warnings import mistakes, warnings
 from scanlab.judging.gpu_lock import alone_on
 from scanlab.judging.learners_file import LearnersFile
 from scanlab.judging.left_out import with_left_out
-from scanlab.judging.own_libc import with_own_libc
 from scanlab.judging.parts import judge_in_parts, parts_of
 from scanlab.judging.places import with_places
 from scanlab.judging.result import Cause, CheckResult, Finding, Judged, LabResult, first_problem

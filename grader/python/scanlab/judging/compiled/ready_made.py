@@ -15,7 +15,7 @@ from fnmatch import translate
 from functools import cache
 from pathlib import Path
 
-from scanlab.judging.line_table import FILE, Frame, chains, texts
+from scanlab.judging.compiled.line_table import FILE, Frame, chains, texts
 
 CALLED_BY = {"cooperative_groups/details/coalesced_scan.h": "cooperative_groups/details/*reduce.h"}
 """Headers that others, which are not forbidden, are made with: cooperative groups' reductions scan their lanes."""

@@ -18,10 +18,10 @@ from scanlab.judging.compile import (
     assemble,
     compile_object,
 )
+from scanlab.judging.compiled.line_table import line_at
+from scanlab.judging.compiled.line_table import texts as codes_in
 from scanlab.judging.compiler.causes import Explained
 from scanlab.judging.compiler.messages import Place
-from scanlab.judging.line_table import line_at
-from scanlab.judging.line_table import texts as codes_in
 
 SAID = re.compile(
     r"ptxas (?:[^\n]{0,500}, line (?P<line>[0-9]{1,9}); )?(?:error|fatal) {0,10}: (?P<text>[^\n]{1,400})", re.MULTILINE
