@@ -131,6 +131,61 @@ def test_warnings_are_the_learners_own_and_each_once() -> None:
     assert warnings([said], source, "mine.cu", {2, 4}) == (expected, "mine.cu:4: given code")
 
 
+def of_instance(arguments: str, name: str = "scan") -> str:
+    """Return what nvcc warns of in one instance of a template."""
+    return (
+        "s.cu(2): warning #186-D: pointless comparison of unsigned integer with zero\n  t >= move;\n    ^\n"
+        "          detected during:\n"
+        f'            instantiation of "void {name}<{arguments.partition("=")[0]}>(int) [with {arguments}]" at line 9\n'
+        '            instantiation of "void launch<kind>(int) [with kind=Kind::inclusive]" at line 33\n'
+    )
+
+
+@pytest.mark.parametrize(
+    ("said", "launches", "count"),
+    [
+        (of_instance("kind=Kind::inclusive"), "scan<kind>(n);", 0),
+        (of_instance("task=Task::split"), "scan<task>(n);", 0),
+        (of_instance("kind=Kind::inclusive") + of_instance("kind=Kind::exclusive"), "scan<kind>(n);", 1),
+        (of_instance("kind=Kind::inclusive").replace("#186", "#177"), "scan<kind>(n);", 1),  # said once for all
+        (of_instance("size=32"), "scan<32><<<1, 1>>>(n);", 1),  # the only one
+        (of_instance("size=32"), "scan<32><<<1, 1>>>(n); scan<64><<<1, 1>>>(n);", 0),
+        (of_instance("size=32") + of_instance("size=64"), "scan<32><<<1, 1>>>(n); scan<64><<<1, 1>>>(n);", 1),
+    ],
+)
+def test_what_is_true_of_one_instance_of_several_is_not_shown(said: str, launches: str, count: int) -> None:
+    source = Source(("s.cu",), ("template <Kind kind> __global__ void scan(int n) {", "t >= move;", launches))
+    assert len(warnings([said, said], source, "mine.cu", {2})) == count
+
+
+NO_LDG = """\
+s.cu(1): error: no instance of overloaded function "{called}" matches the argument list
+            argument types are: (const Element *)
+  Element x = {called}(d_x + i);
+              ^
+sm_32_intrinsics.h(123): note #3326-D: function "{called}(const double2 *)" does not match because argument #1 does \
+not match parameter
+"""
+
+
+@pytest.mark.parametrize("called", ["__ldg", "__ldcg"])
+def test_a_function_of_cudas_that_takes_no_maps_is_not_given_the_wrong_argument(called: str) -> None:
+    source = source_of(f"Element x = {called}(d_x + i);").lines
+    said = NO_LDG.format(called=called)
+    found = explain({"provenance": said}, ["float"], Source(("s.cu",), source), GIVEN)
+    assert found
+    assert found.sentence == (
+        f"the kit compiles the file for floats and for affine maps, and `{called}` takes no structs: read and write "
+        "Elements as they are, with `=`"
+    )
+    both = explain({"float": said, "provenance": said}, [], Source(("s.cu",), source), GIVEN)
+    assert both
+    assert both.sentence.startswith(f"argument 1 of `{called}` has another type")
+    own = Source(("s.cu",), (*source, "", f"__device__ float {called}(const float* x) {{"))
+    mine = explain({"provenance": said}, ["float"], own, GIVEN)
+    assert mine is None or "structs" not in mine.sentence
+
+
 def test_a_report_has_place_line_cause_and_then_nvccs_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "scan.cu"
     file.write_text("int x\nint y;\n")

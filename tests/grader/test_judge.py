@@ -11,7 +11,7 @@ from made_results import cause, check, result
 from scanlab import process
 from scanlab.errors import KitError
 from scanlab.judging import judge
-from scanlab.judging.compile import CompileError
+from scanlab.judging.compile import CompileError, ForbiddenHeaderError, RefusedError, TooLargeError
 from scanlab.judging.plan import Options, Plan, make_plan
 from scanlab.judging.result import LabResult
 from scanlab.labs.folders import Lab, find_lab
@@ -205,3 +205,34 @@ def test_the_judge_gets_the_time_that_its_checks_may_take(monkeypatch: pytest.Mo
         judge.run_judge(plan)
     checks = len(plan.checks)  # one of them is timed
     assert limits == [judge.GRACE + judge.CLOCK_FACTOR * checks * plan.limits.seconds + 60]
+
+
+@pytest.mark.parametrize(
+    ("error", "title", "headline"),
+    [
+        (ForbiddenHeaderError, "the scan is not a library's", "uses a ready-made scan"),
+        (RefusedError, "the file has nothing that the grader refuses", "is refused"),
+        (TooLargeError, "the code fits into the virtual GPU", "becomes too much code"),
+    ],
+)
+def test_what_compiles_and_is_refused_is_not_called_a_file_that_does_not_compile(
+    handed_in: judge.Submission,
+    monkeypatch: pytest.MonkeyPatch,
+    error: type[RefusedError],
+    title: str,
+    headline: str,
+) -> None:
+    def refuse(path: Path, *_: object, **__: object) -> Path:
+        raise error(path, 1, "cub::BlockScan: write the scan yourself\nthe lab refuses it")
+
+    monkeypatch.setattr(judge, "build_runner", refuse)
+    (got,) = judge.grade([handed_in], Options())
+    (only,) = got.checks
+    assert (got.verdict, got.points, only.title) == ("fail", 0, title)
+    assert only.cause
+    assert only.cause.headline.endswith(f"scan.cu {headline}")
+    assert only.cause.where
+    assert only.cause.where.line == 1
+    assert only.cause.rationale == "cub::BlockScan: write the scan yourself"
+    assert only.cause.details == ("1 | // mine", "the lab refuses it")
+    assert (only.cause.id == "header.forbidden") == (error is ForbiddenHeaderError)

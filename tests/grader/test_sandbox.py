@@ -279,7 +279,24 @@ def test_only_scans_of_cooperative_groups_are_forbidden(made: Path, tmp_path: Pa
     made.write_bytes(ptx(details / "coalesced_scan.h", reduce=details / "invoke.h"))
     assert "scan.cu:9: " in refused(source, made, forbidden)
     made.write_bytes(ptx(details / "../details/scan.h"))
-    assert "<cooperative_groups/details/scan.h>" in refused(source, made, forbidden)
+    said = refused(source, made, forbidden)
+    assert "<cooperative_groups/details/scan.h>" in said
+    assert said.endswith('scans by its forbidden_headers, "cooperative_groups/details/*scan.h"')
+
+
+def test_more_code_than_the_virtual_gpu_takes_is_refused_with_the_line_of_most_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, made = tmp_path / "scan.cu", tmp_path / "object.o"
+    asm = "\t.loc\t1 {} 3\n\t// begin inline asm\n{}\t// end inline asm\n"
+    code = asm.format(7, "\tadd.u32 %r1, %r1, 1;\n" * 9) + asm.format(8, "\tadd.u32 %r1, %r1, 1;\n" * 90)
+    text = f'.version 9.0\n.visible .entry k(\n{{\n\t.loc\t1 6 3\n{code}}}\n.file\t1 "/submission/scan.cu"\n'
+    made.write_bytes(b"\0" + text.encode() + b"\0more")
+    monkeypatch.setattr(compiling, "MOST_CODE", len(text))
+    compiling._refuse_too_much(source, made)
+    monkeypatch.setattr(compiling, "MOST_CODE", len(text) - 1)
+    with pytest.raises(compiling.TooLargeError, match=r"scan\.cu:8: most of 0\.0 MiB of PTX comes from here"):
+        compiling._refuse_too_much(source, made)
 
 
 @pytest.mark.parametrize(

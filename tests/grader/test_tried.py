@@ -8,7 +8,7 @@ import pytest
 from scanlab.judging.learners_file import LearnersFile
 from scanlab.judging.result import Cause, CheckResult, Finding, Part
 from scanlab.judging.tried.attempts import Attempt, Edit, _groups
-from scanlab.judging.tried.edits import _furthest, _is_better
+from scanlab.judging.tried.edits import _best, _former, _furthest, _is_better
 from scanlab.judging.tried.graded import Graded
 from scanlab.judging.tried.runs import Base, Call
 from scanlab.judging.tried.slips.program import Slip
@@ -60,6 +60,18 @@ def test_an_edit_is_better_if_what_was_found_is_gone_or_comes_later(
     before: CheckResult, after: CheckResult, *, expected: bool
 ) -> None:
     assert _is_better(after, before) is expected
+
+
+def test_lines_that_an_edit_has_moved_are_the_same_places() -> None:
+    before, after = "a\nleave\nb\nrace\nc", "a\nb\nif (x) race\nc"
+    former = _former(before, after)
+    assert former == {2: 3, 3: 4, 4: 5}
+    assert _former("\n".join("x" * 2000), "\n".join("x" * 2001)) == {}
+    assert _former("\n".join("abc" * 2000), "\n".join("abc" * 1000 + "d" * 999 + "abc" * 1000 + "c"))
+    assert _former(before, before.replace("race", "other")) == {}
+    was = failed("race.global", 2, (4, 5))
+    assert not _is_better(failed("race.global", 2, (3, 4)), was, former)
+    assert _is_better(failed("race.global", 2, (2, 4)), was, former)
 
 
 @dataclass(frozen=True)
@@ -122,6 +134,15 @@ def test_the_edit_that_helps_furthest_is_said_unless_another_function_fails_with
         found = _furthest([tried(call, program, new) for program, new in edits])
         assert found
         assert found[0].slip.program == expected
+
+
+def test_an_edit_with_which_another_function_fails_is_never_said_to_help() -> None:
+    edits = [tried(Sizes(2, breaks), program, 32) for breaks, program in (("a", "a"), ("a", "b"), ("a", "c"))]
+    found = _best(edits)
+    assert found
+    assert found.slip.program == "b"
+    assert _best(edits[:1]) is None
+    assert _best([tried(Sizes(2), "b", 2)]) is None  # it changes nothing
 
 
 def edit(change: str, *, is_of_device: bool = True, program: str = "") -> Edit:

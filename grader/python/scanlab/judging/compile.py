@@ -16,10 +16,11 @@ import re
 import shutil
 import signal
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -28,7 +29,9 @@ from scanlab.bootstrap.cuda import PTX_FLAGS
 from scanlab.contract import Device
 from scanlab.errors import KitError, UsageError, WorkError
 from scanlab.foreign_text import LONGEST_LINE, cut, replaced
-from scanlab.judging import driver, ready_made, sandbox
+from scanlab.judging import driver, own_names, sandbox
+from scanlab.judging.compiled import ready_made
+from scanlab.judging.compiled.line_table import line_with_most, texts
 from scanlab.judging.compiler import cache, stages
 from scanlab.judging.toolchain import Toolchain, product, toolchain
 from scanlab.labs.rubric import ONLY_CODE
@@ -38,6 +41,8 @@ from scanlab.scratch import scratch
 
 SANDBOXED_SOURCE = Path("/submission/scan.cu")
 """What each file is called in the sandbox."""
+MOST_CODE = 16 << 20
+"""Bytes of PTX that a submission may have on the virtual GPU (autograder/device/virtual_device.cpp)."""
 LIST = ".headers.json"
 """How the list of an object's headers ends."""
 SAID = "said.txt"
@@ -57,6 +62,8 @@ ELEMENT_FLAGS = {
 RUNNERS = {"float": "float", "affine": "affine", "provenance": "affine"}
 """The runner that each is linked with: it knows the size of an element and nothing else of it."""
 DEVICE_FLAGS = {"vgpu": PTX_FLAGS, "gpu": ("-arch=native", "-lineinfo", "-cudart", "static")}
+ASSEMBLED_FOR = f"sm_{PTX_FLAGS[1].rpartition('_')[2]}"
+"""The architecture of the PTX that the virtual GPU runs, as ptxas calls it: sm_80."""
 DEVICE_LINK_FLAGS = {
     # With -cudart none nvcc refuses to link device code; the virtual GPU does without NVIDIA's device runtime.
     "vgpu": (*PTX_FLAGS[: PTX_FLAGS.index("-cudart")], "-cudadevrt", "none"),
@@ -76,6 +83,8 @@ class CompileError(WorkError):
     """The learner's file does not compile; the text is nvcc's own."""
 
     what = "does not compile"
+    check = "the file compiles"
+    """What has failed, as a check is called."""
 
 
 class CompileTimeoutError(CompileError):
@@ -84,10 +93,30 @@ class CompileTimeoutError(CompileError):
     what = "does not compile in time"
 
 
-class ForbiddenHeaderError(CompileError):
+class RefusedError(CompileError):
+    """It has what no file may have, whether or not it compiles: in this line, or 0 where that is not known."""
+
+    what = "is refused"
+    check = "the file has nothing that the grader refuses"
+
+    def __init__(self, path: Path, line: int, sentence: str) -> None:
+        """Make one whose text has the place and why."""
+        super().__init__(f"{shown(path)}:{line}: {sentence}" if line else f"{shown(path)}: {sentence}")
+        self.line, self.sentence = line, sentence
+
+
+class ForbiddenHeaderError(RefusedError):
     """It uses a library that does what the lab asks for."""
 
-    what = "includes what this lab asks you to write"
+    what = "uses a ready-made scan"
+    check = "the scan is not a library's"
+
+
+class TooLargeError(RefusedError):
+    """It becomes more code than the virtual GPU takes."""
+
+    what = "becomes too much code"
+    check = "the code fits into the virtual GPU"
 
 
 class LinkError(CompileError):
@@ -280,18 +309,30 @@ def _cuda_library(tools: Toolchain, name: str) -> str:
 
 
 def build_runner(
-    path: Path, element: str, device: Device, *, is_sandboxed: bool, forbidden: Sequence[str] = (), niceness: int = 0
+    path: Path,
+    element: str,
+    device: Device,
+    *,
+    is_sandboxed: bool,
+    forbidden: Sequence[str] = (),
+    given: Collection[str] | None = None,
+    niceness: int = 0,
 ) -> Path:
     """Compile a submission for one element and link it with the runner; return the program.
 
-    Whoever calls says whether the file is another user's and has to be compiled in the sandbox.
+    Whoever calls says whether the file is another user's and has to be compiled in the sandbox. `given` has the lines
+    that are not the learner's, without indents; None where all may name what is the kit's own.
 
-    Raises CompileError, also for a `#line` directive; ForbiddenHeaderError for code of a header whose name fits one of
-    the patterns `forbidden` ("cub/*").
+    Raises CompileError, also for a `#line` directive and for what is the kit's own; ForbiddenHeaderError for code of a
+    header whose name fits one of the patterns `forbidden` ("cub/*").
     """
     _refuse_line_directives(path, read_source(path))
+    if given is not None and (found := own_names.named(read_source(path).decode(), given)):
+        raise RefusedError(path, *found)
     source = Source(path, ELEMENT_FLAGS[element])
     made = compile_object(source, device, is_sandboxed=is_sandboxed, niceness=niceness)
+    if device == "vgpu":
+        _refuse_too_much(path, made)
     if forbidden:
         # An object for a GPU has no PTX, and so no line table to read: that of the same file for the virtual one.
         read = made
@@ -311,14 +352,31 @@ def _refuse_ready_made(path: Path, made: Path, forbidden: Sequence[str]) -> None
     found = ready_made.included(names, source, libraries, _is_cudas)
     found = found or ready_made.compiled(made.read_bytes(), source, forbidden, _is_cudas)
     if found:
-        place = f"{shown(path)}:{found.line}" if found.line else shown(path)
-        raise ForbiddenHeaderError(f"{place}: {found}: write the scan yourself")
+        rule = next((f' by its forbidden_headers, "{one}"' for one in forbidden if fnmatch(found.header, one)), "")
+        sentence = f"{found}: write the scan yourself\nthe lab refuses libraries' scans{rule}"
+        raise ForbiddenHeaderError(path, found.line, sentence)
+
+
+def _refuse_too_much(path: Path, made: Path) -> None:
+    """Raise TooLargeError, with the learner's line, when an object has more code than the virtual GPU takes."""
+    if made.stat().st_size < MOST_CODE:
+        return
+    codes = list(texts(made.read_bytes()))
+    size = sum(map(len, codes))
+    if size > MOST_CODE:
+        line = line_with_most(max(codes, key=len), (path.name, SANDBOXED_SOURCE.name))
+        raise TooLargeError(
+            path,
+            line,
+            f"most of {size / (1 << 20):.1f} MiB of PTX comes from here, and the virtual GPU takes {MOST_CODE >> 20} "
+            "MiB: let a loop repeat at run time what is written out",
+        )
 
 
 def _refuse_line_directives(path: Path, text: bytes) -> None:
     """Raise CompileError when lines of a file would be called others: messages, and the line table, would lie."""
     if line := ready_made.line_directive(text.decode()):
-        raise CompileError(f"{shown(path)}:{line}: a #line directive makes messages name wrong lines: remove it")
+        raise RefusedError(path, line, "a #line directive makes messages name wrong lines: remove it")
 
 
 def _is_cudas(file: str) -> bool:
@@ -343,6 +401,25 @@ def make_device_code(path: Path, element: str, to: Path) -> None:
     """
     asked = _asked(Source(path, ELEMENT_FLAGS[element]), "vgpu", is_sandboxed=False)
     _run([str(toolchain().nvcc), *asked.flags, "-ptx", asked.name, "-o", str(to)], asked.cwd)
+
+
+def assemble(code: bytes, *, is_sandboxed: bool) -> None:
+    """Have ptxas make machine code of PTX, which is thrown away; nothing where the toolkit has no ptxas.
+
+    Raises CompileError with what it said where it refuses the PTX.
+    """
+    ptxas = toolchain().ptxas
+    if ptxas is None:
+        return
+    with scratch() as folder:
+        file, made = folder / "scan.ptx", folder / "made"
+        file.write_bytes(code)
+        made.mkdir()
+        command = [str(ptxas), f"-arch={ASSEMBLED_FOR}", str(file), "-o", str(made / "scan.cubin")]
+        if is_sandboxed:
+            _run_sandboxed(command, folder, [file], made, "vgpu")
+        else:
+            _run(command, folder)
 
 
 def build_program(paths: Sequence[Path], device: Device, flags: Sequence[str]) -> Path:

@@ -21,12 +21,16 @@ from scanlab.judging.compile import (
     CompileTimeoutError,
     ForbiddenHeaderError,
     LinkError,
+    RefusedError,
     build_runner,
     read_source,
     said_of,
 )
+from scanlab.judging.compiled.own_libc import with_own_libc
+from scanlab.judging.compiler import assembler
 from scanlab.judging.compiler.builds import explained, source_of, with_cause, with_entries, with_warnings
 from scanlab.judging.compiler.cache import prune
+from scanlab.judging.compiler.causes import shown_lines
 from scanlab.judging.compiler.links import shown_text
 from scanlab.judging.compiler.warnings import mistakes, warnings
 from scanlab.judging.gpu_lock import alone_on
@@ -53,6 +57,8 @@ LATER = 19
 """The niceness of a compiler whose program is not the first to be judged."""
 CLOCK_FACTOR = 4.0
 """A check ends by the clock after this many times its limit, which is processor time (`TimeLimit::clock_factor`)."""
+GAP = "unsupported"
+"""The finding of what the virtual GPU cannot run."""
 MESSAGE_LINES = 40
 """At most this many lines of a compiler's message are shown."""
 
@@ -162,6 +168,7 @@ def _start_builds(
             element,
             options.device,
             forbidden=forbidden,
+            given=given_lines(lab),
             is_sandboxed=is_sandboxed,
             niceness=LATER if place and is_urgent else 0,
         )
@@ -182,10 +189,34 @@ def _reference(builds: _Builds, lab: Lab) -> dict[str, Path]:
         raise KitError(f"the reference solution of {lab.name} {what}{error}") from error
 
 
+class UnsupportedError(KitError):
+    """The virtual GPU does not know what a submission's PTX has, or cannot read it."""
+
+
 def _grade_one(
     submission: Submission, builds: _Builds, options: plans.Options, first: Called | None, most: int
 ) -> LabResult:
-    """Grade a submission with at most so many judges at a time."""
+    """Grade a submission with at most so many judges at a time.
+
+    What the virtual GPU cannot run is the kit's fault only where CUDA's own assembler takes it.
+    """
+    try:
+        return _judged(submission, builds, options, first, most)
+    except UnsupportedError:
+        elements = plans.runners(submission.lab, options.device)
+        found = assembler.refused(submission.path, elements, is_sandboxed=options.is_sandboxed)
+        if found is None:
+            raise
+        cause, said = found
+        place = shown_lines(cause, source_of(submission.path))
+        result = failed(submission, options, f"{submission.name} does not compile", [*place, *said], "compile")
+        return with_cause(result, submission.name, cause).with_texts(with_shown_paths(submission.path, submission.name))
+
+
+def _judged(
+    submission: Submission, builds: _Builds, options: plans.Options, first: Called | None, most: int
+) -> LabResult:
+    """Return the result of a submission. Raises UnsupportedError where the virtual GPU cannot run it."""
     as_shown = with_shown_paths(submission.path, submission.name)
     if builds.unreadable:
         lines = [as_shown(line) for line in str(builds.unreadable).splitlines()]
@@ -211,13 +242,15 @@ def _grade_one(
         lines = (shown_text(str(error)) if isinstance(error, LinkError) else str(error)).splitlines()
         if len(lines) > MESSAGE_LINES:
             lines = [*lines[:MESSAGE_LINES], f"… {len(lines) - MESSAGE_LINES} more lines"]
+        if isinstance(error, RefusedError):
+            lines = error.sentence.splitlines()[1:]  # the first is the cause
         lines = [as_shown(line) for line in lines]
         headline = f"{submission.name} {error.what}"
         if isinstance(error, CompileTimeoutError):
             return failed(submission, options, headline, lines, "compile", "timeout")
         finding = "header.forbidden" if isinstance(error, ForbiddenHeaderError) else "compile"
         cause, place = explained([submission.path], errors, runners)
-        result = failed(submission, options, headline, [*place, *lines], finding)
+        result = failed(submission, options, headline, [*place, *lines], finding, title=error.check)
         return with_cause(result, submission.name, cause) if cause else result
     reference = _reference(builds, submission.lab)
     plan = plans.make_plan(submission.lab, submission.name, again, runners, options, reference)
@@ -243,6 +276,9 @@ def _grade_one(
     result = with_proofs(result, plans.proofs(plan, submission.lab) if options.prove else [])
     result = _with_causes_of_counts(result, submission.lab.rubric)
     result = _with_source(result, submission, file, list(runners), options)
+    result = with_own_libc(
+        result, file, submission.path, submission.name, runners, options.device, is_sandboxed=options.is_sandboxed
+    )
     if options.device == "vgpu":
         result = with_left_out(result, runners.values(), file, submission.path, submission.name)
     return with_places(result, file, submission.name).with_texts(as_shown)
@@ -359,7 +395,8 @@ def with_proofs(result: LabResult, proofs: Sequence[plans.Plan]) -> LabResult:
 def run_judge(plan: plans.Plan) -> LabResult:
     """Run the judge on a plan and return its result.
 
-    Raises KitError when it reports the kit's own fault, crashes, does not end, or writes what is no result.
+    Raises KitError when it reports the kit's own fault, crashes, does not end, or writes what is no result;
+    UnsupportedError when the fault is that the virtual GPU cannot run the program.
     """
     rounds = [check.seconds if isinstance(check, TimingCheck) else 0 for check in plan.checks]
     is_proof = any(isinstance(check, plans.PlannedCorrectness) and check.prove for check in plan.checks)
@@ -383,7 +420,9 @@ def run_judge(plan: plans.Plan) -> LabResult:
         ended = (
             f"was killed by signal {-finished.code}" if finished.code < 0 else f"ended with exit code {finished.code}"
         )
-        raise KitError(f"{plan.lab}: the judge {ended}{_faults(judged) or said}")
+        is_gap = judged is not None and any(check.cause and check.cause.id == GAP for check in judged.checks)
+        error = UnsupportedError if is_gap else KitError
+        raise error(f"{plan.lab}: the judge {ended}{_faults(judged) or said}")
     if judged is None:
         raise KitError(f"{plan.lab}: the judge wrote no result that this version can read: {problem}{said}")
     result = LabResult.of_checks(plan.lab, plan.title, judged.device, plan.seed, judged.checks)
@@ -403,9 +442,14 @@ def _read(file: Path) -> tuple[Judged | None, str]:
 
 
 def _faults(judged: Judged | None) -> str:
-    """Return what the judge says about the kit's own faults, a line each."""
+    """Return what the judge says about the kit's own faults, each once: in which call, what, where, and what to do."""
     causes = [check.cause for check in judged.checks if check.verdict == "error" and check.cause] if judged else []
-    return "".join(f"\n  {' — '.join(filter(None, (cause.headline, cause.rationale)))}" for cause in causes)
+    seen: dict[str, str] = {}
+    for cause in causes:
+        place = f"{cause.where.file}:{cause.where.line}" if cause.where and cause.where.line else ""
+        what = " — ".join(filter(None, (cause.actual.removeprefix("FAULT: "), place, cause.rationale)))
+        seen.setdefault(what or cause.headline, " — ".join(filter(None, (cause.headline, what))))
+    return "".join(f"\n  {text}" for text in seen.values())
 
 
 def failed(
@@ -415,13 +459,14 @@ def failed(
     details: Sequence[str],
     finding_id: str = "file",
     verdict: Literal["fail", "timeout", "error"] = "fail",
+    title: str = CompileError.check,
 ) -> LabResult:
     """Return the result of a submission that never reached the judge, in the judge's own form."""
     lab, facts = submission.lab, tuple(details)
     finding = Finding.in_source(finding_id, "mistake", headline, facts)
     check = CheckResult(
         name="build",
-        title="the file compiles",
+        title=title,
         verdict=verdict,
         points=0,
         max_points=lab.max_points(options.device),

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from scanlab.judging.code_places import CodePlaces
+from scanlab.judging.compiled.line_table import FILE, LOC, texts
 from scanlab.judging.learners_file import LearnersFile
-from scanlab.judging.ready_made import FILE, LOC, texts
 from scanlab.judging.result import CheckResult, LabResult
 
 SHOWN = 2

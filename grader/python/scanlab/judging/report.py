@@ -219,7 +219,7 @@ def failure_lines(lab: str, verdict: str, headline: str, cause: Cause, cure: str
     first = (_headline(lab, headline, verdict.upper()), STYLES.get(verdict, ""))
     fix = f"fix: {cure}" if cure else ""
     facts = [got, where_text(cause.where), *output_table(cause), cause.rationale, fix, *cause.details]
-    if cause.id == "compile":  # the learner's line and the cause, then the compiler's own text
+    if cause.id in ("compile", "header.forbidden"):  # the learner's line and the cause, then the compiler's own text
         printed = list(takewhile(lambda line: " | " in line, cause.details)) if cause.rationale else []
         facts = [where_text(cause.where), *printed, cause.rationale, *cause.details[len(printed) :]]
     return [first, *_fact_lines(facts), *_step_lines(cause)]

@@ -19,6 +19,12 @@ class Toolchain:
     libraries: tuple[Path, ...]
     identity: str
 
+    @property
+    def ptxas(self) -> Path | None:
+        """Return the toolkit's assembler of PTX; None where it has none."""
+        folders = (self.nvcc.parent, self.nvcc.resolve().parent)
+        return next((folder / "ptxas" for folder in folders if (folder / "ptxas").is_file()), None)
+
 
 def toolchain() -> Toolchain:
     """Return what the launcher recorded. Raises KitError when there is no nvcc, or the launcher has not run."""

@@ -5,10 +5,10 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from scanlab.judging.compile import SANDBOXED_SOURCE, CompileError, LinkError
+from scanlab.judging.compile import SANDBOXED_SOURCE, CompileError, LinkError, RefusedError
 from scanlab.judging.compiler.causes import Explained, explain, shown_lines
 from scanlab.judging.compiler.links import explain_link
-from scanlab.judging.compiler.messages import Source
+from scanlab.judging.compiler.messages import Place, Source
 from scanlab.judging.compiler.source import HEAD, code_of, definition_of
 from scanlab.judging.result import Cause, CheckResult, LabResult, Where
 from scanlab.paths import LABS, shown
@@ -35,6 +35,11 @@ def explained(
         given = (LABS / "scanlab.cuh").read_text()
     except OSError:
         return None, []
+    refused = next(iter(errors.values()), None)
+    if isinstance(refused, RefusedError):
+        place = Place(sources[0].names[0], refused.line) if refused.line else None
+        known = Explained(place, None, refused.sentence.partition("\n")[0])
+        return known, shown_lines(known, sources[0])
     if linker := next((str(error) for error in errors.values() if type(error) is LinkError), None):
         found = explain_link(linker, sources)
         source = next((one for one in sources if found and found.place and one.has(found.place)), None)

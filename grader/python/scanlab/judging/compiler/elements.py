@@ -3,7 +3,7 @@
 import re
 
 from scanlab.judging.compiler.asked import Asked, At, a
-from scanlab.judging.compiler.source import WORDS, argument, declaration_for
+from scanlab.judging.compiler.source import WORDS, argument, declaration_for, definition_of
 
 SCALARS = frozenset({"float", "double", "int", "unsigned int", "long", "unsigned long", "bool"})
 ONE_ELEMENT = "an Element is not always a float"
@@ -156,6 +156,11 @@ def given_to(asked: Asked, called: str, types: str, number: int) -> str | At | N
             return f"{ONE_ELEMENT}, and `{called}` moves numbers only: {how}"
         if called.startswith("atomic"):
             return f"{ONE_ELEMENT}, and `{called}` works for numbers only: combine Elements with `+`"
+        if not definition_of(asked.source.lines, called):
+            return (
+                f"the kit compiles the file for floats and for affine maps, and `{called}` takes no structs: "
+                "read and write Elements as they are, with `=`"
+            )
     return given_pointer(asked, argument(asked.code, called, number)) if number else None
 
 

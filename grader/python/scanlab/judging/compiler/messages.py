@@ -22,6 +22,8 @@ GNU_PLACE = re.compile(r":(?P<line>[0-9]{1,7}):(?:(?P<column>[0-9]{1,5}):)? ")
 AT_END = "At end of source: "
 STEP = re.compile(r"at line (?P<line>[0-9]{1,7})(?: of \"?(?P<file>[^\"\n]{1,500})\"?)?$")
 """How a line of a chain ends that says where a template was used."""
+INSTANCE = re.compile(r"instantiation of \"(?P<which>[^\"\n]{1,400}\[with [^\"\n]{1,400}\])\"")
+"""A template with its arguments, in a step of EDG's."""
 GNU_STEP = re.compile(r":(?P<line>[0-9]{1,7}):(?:[0-9]{1,5}:)? +required from ")
 TOKEN = re.compile(r"\w{1,200}|[^\w\s]{1,3}")
 NO_PLACE_PRINTED = 2
@@ -55,6 +57,8 @@ class Message:
     """The message's other lines, such as `operand types are: Element += Element`, and those of its notes."""
     chain: tuple[Place, ...] = field(default=())
     """Where the templates were used in which it stands, innermost first."""
+    instance: str = ""
+    """The innermost of them with its arguments, where the message is about these."""
 
 
 def parse(text: str) -> list[Message]:
@@ -100,7 +104,12 @@ def _continued(message: Message, line: str, last: str) -> tuple[Message, str]:
     step = STEP.search(line[-600:]) if "instantiation of" in line or "instantiating" in line else None
     if step:
         file = step["file"] or (last if last != "note" else message.place.file)
-        return replace(message, chain=(*message.chain, Place(file.strip('"'), int(step["line"])))), file
+        instance = INSTANCE.search(line[:1000]) if not message.chain else None
+        return replace(
+            message,
+            chain=(*message.chain, Place(file.strip('"'), int(step["line"]))),
+            instance=instance["which"] if instance else message.instance,
+        ), file
     if (required := GNU_STEP.search(line)) and line[:1].strip():
         step_place = Place(line[: required.start()], int(required["line"]))
         return replace(message, chain=(*message.chain, step_place)), last

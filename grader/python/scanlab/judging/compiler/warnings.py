@@ -1,13 +1,19 @@
 """nvcc's warnings about a learner's lines, and which of them are mistakes."""
 
 import re
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 
-from scanlab.judging.compiler.messages import Message, Source, parse
+from scanlab.judging.compiler.messages import Message, Place, Source, parse
 from scanlab.judging.compiler.source import code_of, kept_before
 from scanlab.judging.learners_file import lines_in_regions
 
 SWAP = re.compile(r"(\w{1,40}) ?= ?(\w{1,40}) ?; ?\2 ?= ?\1 ?;")
+OF_VALUES = (39, 61, 63, 69, 186)
+"""nvcc's numbers of warnings about values (divided by 0, out of range, compared with 0), which it repeats for each
+instance of a template that has them. Others, such as 177 of what is never used, it gives once for all."""
+BOTH = re.compile(r"\[with [^\n]{0,300}=(?:Kind|Task)::")
+NAME = re.compile(r"\b(\w{1,80})<")
 MISTAKE = ": "
 """Stands between nvcc's words and what is wrong."""
 
@@ -15,18 +21,37 @@ MISTAKE = ": "
 def warnings(texts: Sequence[str], source: Source, name: str, own: Collection[int]) -> tuple[str, ...]:
     """Return the warnings about the learner's own lines, `NAME:13: variable "t" was declared …`, each once.
 
-    `own` are the numbers of these lines. What cannot be meant is followed by what is wrong, wherever it stands.
+    `own` are the numbers of these lines. What cannot be meant is followed by what is wrong, wherever it stands. What is
+    true of one instance of a template, and not of others that there are, is left out.
     """
     seen = dict.fromkeys(_lost_in_swaps(source))
-    for text in texts:
-        for message in parse(text):
-            if message.severity != "warning" or not source.has(message.place):
-                continue
-            wrong = _wrong(message, source)
-            if wrong or message.place.line in own:
-                said = message.text.removesuffix(".")
-                seen.setdefault((message.place.line, f"{said}{MISTAKE}{wrong}" if wrong else said))
+    said = [message for text in texts for message in parse(text) if message.severity == "warning"]
+    instances: defaultdict[tuple[Place, int], set[str]] = defaultdict(set)
+    for message in said:
+        instances[message.place, message.number].add(message.instance)
+    for message in (one for one in said if source.has(one.place)):
+        only = instances[message.place, message.number] == {message.instance}
+        if only and message.number in OF_VALUES and _has_others(message.instance, source):
+            continue
+        wrong = _wrong(message, source)
+        if wrong or message.place.line in own:
+            words = message.text.removesuffix(".")
+            seen.setdefault((message.place.line, f"{words}{MISTAKE}{wrong}" if wrong else words))
     return tuple(f"{name}:{line}: {text}" for line, text in sorted(seen))
+
+
+def _has_others(instance: str, source: Source) -> bool:
+    """Return whether a template is used with other arguments, too, than in this instance of it; "" is none.
+
+    Labs ask for functions of each Kind, or Task; else the file names other arguments.
+    """
+    if not instance:
+        return False
+    if BOTH.search(instance):
+        return True
+    name = NAME.search(instance)
+    uses = re.compile(rf"\b{name[1]} ?<(?!<)([^<>;(){{}}]{{1,80}})>") if name else re.compile(r"(?!)")
+    return len({use for line in source.lines for use in uses.findall(code_of(line))}) > 1
 
 
 def mistakes(texts: Sequence[str], source: Source, name: str) -> tuple[str, ...]:

@@ -1,10 +1,12 @@
 """Try what a learner may have meant (`slips`): the failing call again, with one line changed."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
 from itertools import islice, zip_longest
 from pathlib import Path
+from types import MappingProxyType
 
 from scanlab.judging.finding_names import rank_of
 from scanlab.judging.learners_file import lines_text
@@ -34,6 +36,8 @@ MORE_SIZES = 2
 """That are right with an edit, so that it is worth a word …"""
 MANY_MORE_SIZES = 5
 """… if it is of a kind that is seldom meant."""
+LONGEST_EDIT = 400
+"""Lines of an edit, from the first that it changes to the last, that are compared one by one."""
 MOST_FURTHER = 3
 """Of these so many are looked at: does something else fail then?"""
 REFUSED = ("cuda.error", "launch.failed")
@@ -140,7 +144,7 @@ def _with_best(
         return _because(result, check, part.slip, f"{part.slip.change} {_part_is_right(part.base, wrong)}", source)
 
     sure = [one for one in own if one.slip.is_sure]
-    better = next((one for one in sure if _is_better(one.found, one.base.failed)), None)
+    better = _best(sure)
     if better:
         return _because(result, check, better.slip, f"{better.slip.change} {ELSE_IS_LEFT}", source)
     is_barrier = known.startswith("barrier.")  # threads that get past it in another way have done something else
@@ -255,10 +259,35 @@ def _size(check: CheckResult) -> int:
     return int(found["n"]) if found else 0
 
 
-def _is_better(tried: CheckResult, check: CheckResult) -> bool:
+def _best(tried: Sequence[Attempt]) -> Attempt | None:
+    """Return the first edit that helps, of few; one that lets a function fail that was right is no way on."""
+    helps = (one for one in tried if _is_better(one.found, one.base.failed, _former(one.base.text, one.slip.program)))
+    return next((one for one in islice(helps, MOST_FURTHER) if not one.breaks_another), None)
+
+
+def _former(before: str, after: str) -> dict[int, int]:
+    """Return the numbers that the lines of a program had before an edit which has moved some."""
+    old, new = before.split("\n"), after.split("\n")
+    if len(old) == len(new):
+        return {}
+    least = min(len(old), len(new))
+    head = next((at for at in range(least) if old[at] != new[at]), least)
+    tail = next((at for at in range(least - head) if old[-1 - at] != new[-1 - at]), least - head)
+    ends = len(old) - tail, len(new) - tail
+    former = {number - len(old) + len(new): number for number in range(ends[0] + 1, len(old) + 1)}
+    if max(ends) - head <= LONGEST_EDIT:
+        blocks = SequenceMatcher(None, old[head : ends[0]], new[head : ends[1]], autojunk=False).get_opcodes()
+        for _, begin, end, new_begin, new_end in blocks:
+            pairs = zip(range(begin, end), range(new_begin, new_end), strict=False)
+            former |= {head + new_line + 1: head + old_line + 1 for old_line, new_line in pairs}
+    return former
+
+
+def _is_better(tried: CheckResult, check: CheckResult, former: Mapping[int, int] = MappingProxyType({})) -> bool:
     """Return whether what a check has found is gone, or is there at more elements only.
 
-    A try that was given up, for it took too long, has shown nothing.
+    A try that was given up, for it took too long, has shown nothing. `former` has lines of the program that was tried
+    as the other counts them.
     """
     if not tried.cause or not check.cause or tried.verdict != "fail":
         return False
@@ -268,14 +297,19 @@ def _is_better(tried: CheckResult, check: CheckResult) -> bool:
     is_gone = check.cause.id not in {tried.cause.id, *(one.id for one in tried.findings)}
     ranks = rank_of(check.cause.id), rank_of(tried.cause.id)
     is_later = bool(old and new) and int(new["n"]) > int(old["n"])
-    places, others = _places(check.findings[:1]), _places(tried.findings)  # none of a wrong output
+    places, others = _places(check.findings[:1]), _places(tried.findings, former)  # none of a wrong output
     is_elsewhere = bool(places and others) and tried.cause.id == check.cause.id and places[0] not in others
     return is_later or is_elsewhere or (is_gone and (ranks[1] > ranks[0] or check.cause.id == "endless"))
 
 
-def _places(findings: Sequence[Finding]) -> list[frozenset[tuple[str, int]]]:
-    """Return for each finding of the device the array and the line of each part."""
-    found = (frozenset((one.variable.partition("[")[0], part.line) for part in one.parts) for one in findings)
+def _places(
+    findings: Sequence[Finding], former: Mapping[int, int] = MappingProxyType({})
+) -> list[frozenset[tuple[str, int]]]:
+    """Return for each finding of the device each part's array and line, by its `former` number if it has one."""
+    found = (
+        frozenset((one.variable.partition("[")[0], former.get(part.line, part.line)) for part in one.parts)
+        for one in findings
+    )
     return [places for places in found if places]
 
 

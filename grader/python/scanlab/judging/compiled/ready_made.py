@@ -9,20 +9,17 @@ What a file has copied out of a header is its own text, and is not found here.
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import translate
 from functools import cache
 from pathlib import Path
 
+from scanlab.judging.compiled.line_table import FILE, Frame, chains, texts
+
 CALLED_BY = {"cooperative_groups/details/coalesced_scan.h": "cooperative_groups/details/*reduce.h"}
 """Headers that others, which are not forbidden, are made with: cooperative groups' reductions scan their lanes."""
 
-FILE = re.compile(rb'\.file\t(\d+) "([^"\n]+)"')
-LOC = re.compile(
-    rb"\.loc\t(\d+) (\d+) (\d+)(?:, function_name (\$L__info_string\d+)(?:\+\d+)?, inlined_at (\d+) (\d+) (\d+))?"
-)
-FUNCTION = re.compile(rb"^(?:\.visible |\.weak |\.extern )*\.(?:entry|func) .*", re.MULTILINE)
 BYTES = re.compile(rb"\s*\.b8 ([0-9, ]+)")
 INCLUDE = re.compile(r"\s*#\s*include\s*[<\"]([^>\"\n]+)")
 LENGTH = re.compile(r"\d+")
@@ -40,15 +37,6 @@ class ReadyMade:
     def __str__(self) -> str:
         """Return it in words: cub::BlockScan (<cub/block/block_scan.cuh>)."""
         return f"{self.function} (<{self.header}>)" if self.function else f"<{self.header}>"
-
-
-@dataclass(frozen=True)
-class Frame:
-    """A place in the chain of calls that an instruction stands in, and the function that it is in (mangled)."""
-
-    file: int
-    line: int
-    function: bytes
 
 
 def included(
@@ -81,7 +69,7 @@ def compiled(
             continue
         names = _Names(ptx)
         best: ReadyMade | None = None
-        for chain in _chains(ptx, set(headers)):
+        for chain in chains(ptx, set(headers)):
             found = _in_chain(chain, headers, files, is_cudas, names)
             if found and found.line:
                 return found
@@ -114,49 +102,6 @@ def _in_chain(
     outside = chain[chain.index(frame) :]
     line = next((one.line for one in outside if not is_cudas(files.get(one.file, ""))), 0)
     return ReadyMade(names.of(frame.function), header, line)
-
-
-def texts(object_text: bytes) -> Iterator[bytes]:
-    """Return the PTX texts in an object; each ends with a zero."""
-    at = object_text.find(b".version ")
-    while at >= 0:
-        end = object_text.find(b"\0", at)
-        end = len(object_text) if end < 0 else end
-        yield object_text[at:end]
-        at = object_text.find(b".version ", end)
-
-
-def _chains(ptx: bytes, wanted: set[int]) -> Iterator[list[Frame]]:
-    """Return the chain of calls of every `.loc` in one of the files `wanted`, the innermost place first."""
-    symbol = b""
-    callers: dict[tuple[bytes, bytes, bytes], tuple[tuple[bytes, bytes, bytes], bytes]] = {}
-    seen: set[tuple[bytes, ...]] = set()
-    for text in ptx.split(b"\n"):
-        if text.startswith(b"."):
-            if FUNCTION.match(text):
-                symbol, callers = next(iter(text.rstrip(b"( \r").split()[-1:]), b""), {}
-            found = LOC.match(text)
-        else:
-            found = LOC.match(text.lstrip()) if text.startswith(b"\t.loc") else None
-        if not found:
-            continue
-        place = (found[1], found[2], found[3])
-        if found[4]:
-            callers[place] = ((found[5], found[6], found[7]), found[4])
-        else:
-            callers.pop(place, None)
-        if int(found[1]) not in wanted or (symbol, *found.groups()) in seen:
-            continue
-        seen.add((symbol, *found.groups()))
-        chain: list[Frame] = []
-        at = place
-        while len(chain) < 256:
-            outer = callers.get(at)
-            chain.append(Frame(int(at[0]), int(at[1]), outer[1] if outer else symbol))
-            if outer is None:
-                break
-            at = outer[0]
-        yield chain
 
 
 class _Names:
