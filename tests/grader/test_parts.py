@@ -160,3 +160,28 @@ def test_nothing_else_is_taken_for_swapped_operands(lab: str, change: dict[str, 
     result = judge_in_parts(plan_of(lab), judge_of(found), 2)
     name = next(one.name for one in result.checks if "affine" in one.name)
     assert {one.name: one for one in result.checks}[name] == found(name)
+
+
+def lazy(name: str) -> CheckResult:
+    """Return what is found of a check where one thread makes the exclusive scan."""
+    if name != "exclusive":
+        return check(name, "pass")
+    cause = WRONG.model_copy(update={"id": "cost.busiest_warp", "headline": "busiest_warp of exclusive_scan, n = 9"})
+    finding = Finding.in_source("cost.busiest_warp", "mistake", cause.headline, ())
+    return check(name, "fail", points=0, cause=cause, findings=(finding,))
+
+
+@pytest.mark.parametrize("most", [1, 2])
+def test_one_thread_in_one_scan_fails_the_count_and_what_rests_on_it(most: int) -> None:
+    plan = plan_of("02")
+    checks = {one.name: one for one in judge_in_parts(plan, judge_of(lazy), most).checks}
+    assert (checks["exclusive"].verdict, checks["exclusive"].findings, checks["exclusive"].cause) == ("pass", (), None)
+    assert checks["exclusive"].points == checks["exclusive"].max_points
+    count = checks["busiest_warp"]
+    assert (count.verdict, count.points, count.findings_total) == ("fail", 0, 1)
+    assert count.cause
+    assert count.cause.headline == "busiest_warp of exclusive_scan, n = 9"
+    needing = {one.name for one in plan.checks if one.needs == "busiest_warp"}
+    assert len(needing) > 3
+    assert {checks[name].verdict for name in needing} == {"skipped"}
+    assert checks["host_copies"].verdict == "pass"

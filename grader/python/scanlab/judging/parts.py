@@ -7,8 +7,8 @@ each other, and what they find is what one judge finds.
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 
-from scanlab.judging.plan import Plan, PlannedCheck, PlannedCorrectness, PlannedCount
-from scanlab.judging.result import CheckResult, Finding, LabResult
+from scanlab.judging.plan import SHARED, Plan, PlannedCheck, PlannedCorrectness, PlannedCount
+from scanlab.judging.result import Cause, CheckResult, Finding, LabResult
 
 OF_A_CALL = 3000
 """Elements that a call takes as much time as, beside its own."""
@@ -123,7 +123,42 @@ def _together(plan: Plan, results: Sequence[LabResult]) -> LabResult:
     """Return what several judges have found, as if it were one."""
     order = {check.name: k for k, check in enumerate(plan.checks)}
     found = sorted((check for result in results for check in result.checks), key=lambda check: order[check.name])
-    return LabResult.of_checks(plan.lab, plan.title, results[0].device, plan.seed, explained_by_floats(plan, found))
+    found = with_shared_work(plan, explained_by_floats(plan, found))
+    return LabResult.of_checks(plan.lab, plan.title, results[0].device, plan.seed, found)
+
+
+def with_shared_work(plan: Plan, found: list[CheckResult]) -> list[CheckResult]:
+    """Return the checks where how threads share the work of one scan is not the failure of that scan, which is right.
+
+    It is one of the check that counts it, and those that need this one are skipped, as if it had failed by itself.
+    """
+    lazy = f"cost.{SHARED}"
+    scans = {one.name for one in plan.checks if isinstance(one, PlannedCorrectness)}
+    other = next((one for one in found if one.name in scans and one.cause and one.cause.id == lazy), None)
+    counting = next((one for one in plan.checks if isinstance(one, PlannedCount) and one.counter == SHARED), None)
+    if other is None or counting is None:
+        return found
+
+    def as_right(check: CheckResult) -> CheckResult:
+        findings = tuple(one for one in check.findings if one.id != lazy)
+        right = {"verdict": "pass", "points": check.max_points, "cause": None, "findings": findings}
+        return check.model_copy(update={**right, "findings_total": check.findings_total - 1})
+
+    checks = {
+        one.name: as_right(one) if one.name in scans and one.cause and one.cause.id == lazy else one for one in found
+    }
+    if checks.get(counting.name) and checks[counting.name].verdict == "pass":
+        failed = {"verdict": "fail", "points": 0, "cause": other.cause}
+        failed |= {"findings": tuple(one for one in other.findings if one.id == lazy), "findings_total": 1}
+        checks[counting.name] = checks[counting.name].model_copy(update=failed)
+    for planned in plan.checks:
+        check, needed = checks.get(planned.name), checks.get(planned.needs or "")
+        if check and needed and needed.verdict != "pass" and check.verdict == "pass":
+            why = f'not run: it needs "{needed.title}", which did not pass'
+            cause = Cause(headline=why, rationale="", expected="", actual="", where=None, details=(), next="")
+            skipped = {"verdict": "skipped", "points": 0, "cause": cause, "counts": None, "limits": None}
+            checks[planned.name] = check.model_copy(update={**skipped, "findings": (), "findings_total": 0})
+    return [checks[one.name] for one in found]
 
 
 def explained_by_floats(plan: Plan, found: list[CheckResult]) -> list[CheckResult]:

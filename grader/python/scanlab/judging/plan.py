@@ -337,7 +337,14 @@ def scans(lab: Lab) -> list[str]:
 def proofs(plan: Plan, lab: Lab) -> list[Plan]:
     """Return a plan for each of a lab's scans, which explores the executions of its check's calls alone."""
     prove = Prove(blocks=PROVED_BLOCKS, warp_instructions=PROOF_INSTRUCTIONS, seconds=PROOF_SECONDS)
-    alone: dict[str, Any] = {"sizes": [1], "schedules": ["lockstep"], "repeats": 1, "extra": [], "prove": prove}
+    alone: dict[str, Any] = {
+        "sizes": [1],
+        "schedules": ["lockstep"],
+        "repeats": 1,
+        "extra": [],
+        "work": None,
+        "prove": prove,
+    }
     named = {check.name: check for check in plan.checks}
     return [
         plan.model_copy(update={"checks": [named[name].model_copy(update={**alone, "needs": None})]})

@@ -43,7 +43,7 @@ def needless_barrier(graded: Graded) -> Finding | None:
         if not lines:
             break
         sizes = [max((n for n in check.sizes if n <= MANY), default=check.sizes[0])]
-        small = check.model_copy(update={"sizes": sizes, "repeats": 1, "extra": [], "needs": None})
+        small = check.model_copy(update={"sizes": sizes, "repeats": 1, "extra": [], "work": None, "needs": None})
         (tried,) = graded.run_judge(plan.model_copy(update={"checks": [small], "barriers": lines})).checks
         again = {one.parts[0].line: one for one in tried.findings if one.id == NEEDLESS}
         found = found or list(again.values())

@@ -145,7 +145,8 @@ class Call:
 def _with_few(planned: PlannedCorrectness, *more: int) -> PlannedCorrectness:
     """Return a check with its small sizes only, and some more."""
     sizes = sorted({*more, *(size for size in planned.sizes if size <= MANY)})
-    return planned.model_copy(update={"sizes": sizes, "repeated_up_to": None, "extra": [], "needs": None})
+    alone = {"repeated_up_to": None, "extra": [], "work": None, "needs": None}
+    return planned.model_copy(update={"sizes": sizes, **alone})
 
 
 def is_right(tried: CheckResult) -> bool:

@@ -178,7 +178,7 @@ def with_statements(
     many = max((size for size in planned.sizes if size <= MANY), default=n)
     schedules = sorted(planned.schedules, key=lambda one: one != found["schedule"])  # the one that fails first
     case: dict[str, Any] = {"sizes": sorted({n, many}), "schedules": schedules, "repeated_up_to": None}
-    case |= {"extra": [], "needs": None}
+    case |= {"extra": [], "work": None, "needs": None}
     if runners := graded.built(program, [element]):
         alone = {"checks": [planned.model_copy(update=case)], "runners": runners, "marks": tuple(marks)}
         try:
