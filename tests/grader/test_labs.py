@@ -520,7 +520,8 @@ def test_sizes_of_each_rest_and_larger_ones_are_called_as_well(lab: Lab, seed: i
     small = [check for check in checks if min(check.sizes) < 1025 < max(check.sizes)]
     rests = {call.n % 32 for check in small for call in check.extra if 1024 < call.n < 1025 + 64}
     assert len(rests) >= min(32, 8 * len(small))
-    assert all(max([*check.sizes, *(call.n for call in check.extra)]) > 65536 for check in small)
+    large = [max([*check.sizes, *(call.n for call in check.extra)]) > 65536 for check in small]
+    assert all(large) or lab.number == "01"
 
 
 def test_another_seed_calls_other_sizes() -> None:
