@@ -11,7 +11,7 @@ from pathlib import Path
 
 from scanlab import files
 from scanlab.judging.judge import Submission, grade
-from scanlab.judging.plan import Options
+from scanlab.judging.plan import SHARED, Options
 from scanlab.judging.result import LabResult
 from scanlab.labs import edits
 from scanlab.labs.folders import Lab, find_lab
@@ -136,8 +136,8 @@ def read(path: Path, device: str = "vgpu") -> Program | None:
     if is_gpu and any(kinds[name] in COUNTED for name in checks):
         return None
     finding = "" if is_gpu else expected["finding"] or ""
-    counts = [one.name for one in complete.rubric.check if one.kind == "count" and finding == f"cost.{one.counter}"]
-    graded_as = complete if checks == [BUILD] else PartOfLab(complete, [*checks, *counts])
+    scans = [one.name for one in complete.rubric.check if one.kind == "correctness" and one.profile is None]
+    graded_as = complete if checks == [BUILD] else PartOfLab(complete, checks + scans * (finding == f"cost.{SHARED}"))
     return Program(Submission(graded_as, whole(path)), verdicts, checks, finding)
 
 
