@@ -1,13 +1,19 @@
 // test: vgpu
-// test: runs async swapped scope reset
+// test: runs async swapped scope reset pinned heap
 // Memory used after it was freed: in stream order, under the other name of swapped pointers, after the end of a scope
-// that owned it, and after the device was reset.
+// that owned it, and after the device was reset; pinned memory, and memory of a kernel's own malloc().
 #include <cstdio>
 #include <cstring>
 #include <utility>
 
 __global__ void increment(int* x) {
   x[threadIdx.x] += 1;
+}
+
+__global__ void on_the_heap() {
+  int* const x = static_cast<int*>(malloc(64));
+  free(x);
+  x[0] = 1;
 }
 
 struct Owner {
@@ -54,5 +60,12 @@ int main(int, char** argv) {
     printf("reset: %s\n", cudaGetErrorName(cudaDeviceReset()));
     increment<<<1, 32>>>(x);
   }
+  if (!strcmp(kind, "pinned")) {
+    int* pinned;
+    cudaMallocHost(&pinned, 128);
+    cudaFreeHost(pinned);
+    increment<<<1, 32>>>(pinned);
+  }
+  if (!strcmp(kind, "heap")) on_the_heap<<<1, 1>>>();
   printf("%s: %s\n", kind, cudaGetErrorName(cudaDeviceSynchronize()));
 }

@@ -37,8 +37,7 @@ std::string advice_in_block(Hazard hazard) {
 std::string advice_on_update(unsigned line) {
   return fmt::format(
       "line {} reads the value, changes it and writes it back while another thread does the same, and one of the "
-      "changes "
-      "gets lost: do it by one atomic, such as atomicAdd",
+      "changes gets lost: do it by one atomic, such as atomicAdd",
       line);
 }
 

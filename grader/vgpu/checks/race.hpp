@@ -44,9 +44,9 @@ const char* may_happen(Hazard hazard);
 std::string advice_in_block(Hazard hazard);
 /// … for a plain read beside an atomic.
 std::string advice_on_read(ReadUse use, bool is_in_block, Hazard hazard);
-/// … for two lanes of one store.
-/// On a line that reads and writes a value which other threads read and write by it as well: nothing orders an update.
+/// … for a line that reads and writes a value which other threads read and write by it as well.
 std::string advice_on_update(unsigned line);
+/// … for two lanes of one store.
 inline constexpr const char* advice_on_one_store =
     "one store by both, to the same place, and either value may remain: let only one thread write there";
 

@@ -55,9 +55,9 @@ void Requests::note_refusal(const std::string& kernel, std::string why) {
   const bool has_none = why.find(" with 0 ") != std::string::npos;
   refusal.headline = std::move(why);
   refusal.advice =
-      is_shared  ? "a block has 49152 bytes, static and dynamic together; with cudaFuncSetAttribute(kernel, "
-                   "cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) before the launch, more dynamic ones. The "
-                   "third number between <<< and >>> counts bytes"
+      is_shared
+          ? "the third number between <<< and >>> counts bytes; where a block needs more, allow it before the launch: "
+            "cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes)"
       : has_none ? "where nothing is to be done, with n = 0 or no section left, launch nothing; where there "
                    "is, round the number of blocks up"
                  : "look at the numbers between <<< and >>>";

@@ -39,10 +39,10 @@ Memory::~Memory() {
   munmap(arena_, global_window_bytes);
 }
 
-Address Memory::allocate(std::uint64_t bytes, std::string label) {
+Address Memory::allocate(std::uint64_t bytes, std::string label, Owner owner) {
   if (bytes > capacity_ - used_) return 0;
   if (label.empty()) label = fmt::format("cudaMalloc #{}, {} bytes", next_number_++, bytes);
-  const Address base = add({.size = bytes, .label = std::move(label)}, top_);
+  const Address base = add({.size = bytes, .label = std::move(label), .owner = owner}, top_);
   if (base) used_ += bytes;
   return base;
 }

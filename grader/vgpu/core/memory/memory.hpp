@@ -41,10 +41,14 @@ inline constexpr std::byte poison{0xFE};
 /// cudaLimitMallocHeapSize unless a program sets another.
 inline constexpr std::uint64_t default_heap_bytes = 8 << 20;
 
+/// Who allocates and frees: the program, or whoever runs it and passes it the array.
+enum class Owner : std::uint8_t { program, runner };
+
 struct Allocation {
   Address base = 0;
   std::uint64_t size = 0;  ///< bytes, may be 0
   std::string label;       ///< "cudaMalloc #3 (4096 bytes)", "__device__ counter", "input x of the check"
+  Owner owner = Owner::program;
   bool freed = false;
   bool is_constant = false;
   bool on_host = false;  ///< memory of the host that device code may use: no part of the device's capacity
@@ -102,7 +106,7 @@ class Memory {
 
   /// `bytes` of poisoned memory, aligned to 256 as cudaMalloc's; 0 when the capacity is exceeded. A size of 0 is an
   /// allocation of its own in which no access is valid. `label` names it in messages; "cudaMalloc #k" when empty.
-  Address allocate(std::uint64_t bytes, std::string label = {});
+  Address allocate(std::uint64_t bytes, std::string label = {}, Owner owner = Owner::program);
   /// The same for memory of the host, at `page_offset` (below page_bytes) within a page.
   Address allocate_on_host(std::uint64_t bytes, std::string label, std::uint64_t page_offset = 0);
   /// Puts the pages of a live allocation into a memfd, sealed against resizing, which another process can map: the two
