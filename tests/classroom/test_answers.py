@@ -118,7 +118,7 @@ LAYOUTS = {
     "moodle, flat": "pile/Ann One_11_assignsubmission_file_{name}",
     "github": "pile/scan-ann/{name}",
     "folders": "pile/ann/{name}",
-    "below": "pile/ann/work/cuda/{name}",
+    "below": "pile/ann/code/cuda/{name}",
 }
 
 

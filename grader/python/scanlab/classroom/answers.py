@@ -15,7 +15,8 @@ from pathlib import Path
 from scanlab.classroom.additions import in_order, merged
 from scanlab.classroom.intake import texts
 from scanlab.classroom.intake.items import bytes_text, composed, printable
-from scanlab.classroom.intake.take_in import absent, taken_as
+from scanlab.classroom.intake.person import taken_as
+from scanlab.classroom.intake.take_in import absent
 from scanlab.classroom.records import Candidate, Class, HandedIn, Question, Submission
 from scanlab.errors import UsageError
 from scanlab.labs.folders import find_lab
