@@ -333,7 +333,7 @@ class VirtualDevice : public Device {
   bool reports_races() const override { return checks_.has_value(); }
 
   Buffer allocate(std::size_t bytes, const std::string& label) override {
-    const vgpu::Address address = device_.memory().allocate(bytes, label, vgpu::Owner::runner);
+    const vgpu::Address address = device_.memory().allocate(bytes, label, vgpu::Owner::caller);
     if (address == 0) throw KitFault(fmt::format("the virtual GPU has no {} bytes left for {}", bytes, label));
     return {address, bytes};
   }

@@ -137,7 +137,7 @@ Explanation explain_global(Warp& w, std::uint64_t address, std::uint32_t bytes) 
     e.id = "host_pointer";
     e.details.push_back("the address is no device memory: is it a host pointer, or an uninitialised one?");
     e.advice = "pass pointers from cudaMalloc to the kernel";
-  } else if (p.allocation->freed && p.allocation->owner == Owner::runner) {
+  } else if (p.allocation->freed && p.allocation->owner == Owner::caller) {
     e.target = "live memory";
     e.details.push_back(
         fmt::format("the address lies where {} was, which the program did not allocate", p.allocation->label));

@@ -41,8 +41,8 @@ inline constexpr std::byte poison{0xFE};
 /// cudaLimitMallocHeapSize unless a program sets another.
 inline constexpr std::uint64_t default_heap_bytes = 8 << 20;
 
-/// Who allocates and frees: the program, or whoever runs it and passes it the array.
-enum class Owner : std::uint8_t { program, runner };
+/// Who allocates and frees: the program, or whoever calls its entry and passes it the array.
+enum class Owner : std::uint8_t { program, caller };
 
 struct Allocation {
   Address base = 0;
