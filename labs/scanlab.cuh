@@ -24,54 +24,12 @@ struct alignas(8) Element {
   std::uint32_t a, b;
 };
 
-#ifndef SCANLAB_PROVENANCE
-
-__host__ __device__ constexpr Element operator+(Element earlier, Element later) {
-  return {earlier.a * later.a, later.a * earlier.b + later.b};
-}
-
 // The element that changes nothing, x -> 1 * x + 0: identity() + x and x + identity() are x.
 __host__ __device__ constexpr Element identity() {
   return {1, 0};
 }
 
-// Whether compaction keeps an element (see below): the maps with an odd b.
-__host__ __device__ constexpr bool keep(Element element) {
-  return element.b % 2 != 0;
-}
-
-#else
-
-// On the virtual GPU an element holds no map but its name, 64 bits without a meaning that cannot be guessed. Every `+`
-// gives the sum a name of its own, and is remembered: so the grader knows of each result which elements it is the sum
-// of, in which order, and which thread has added them at which line. Sums are made on the device; the host has none.
-__host__ __device__ inline Element operator+(Element earlier, Element later) {
-  Element sum = {0, 0};
-#ifdef __CUDA_ARCH__
-  asm("scanlab.add {%0, %1}, {%2, %3}, {%4, %5};"
-      : "=r"(sum.a), "=r"(sum.b)
-      : "r"(earlier.a), "r"(earlier.b), "r"(later.a), "r"(later.b));
-#else
-  (void)earlier, (void)later;
-#endif
-  return sum;
-}
-
-__host__ __device__ constexpr Element identity() {
-  return {0x7711'7700, 0x1de7};
-}
-
-__host__ __device__ inline bool keep(Element element) {
-  unsigned is_kept = 0;
-#ifdef __CUDA_ARCH__
-  asm("scanlab.keep %0, {%1, %2};" : "=r"(is_kept) : "r"(element.a), "r"(element.b));
-#else
-  (void)element;
-#endif
-  return is_kept != 0;
-}
-
-#endif
+#include <affine_sum.cuh>  // the maps' `+`, and which of them a compaction keeps
 
 #else
 

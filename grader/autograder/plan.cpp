@@ -408,6 +408,8 @@ Plan parse_plan(std::string_view text) {
   plan.runners = parse_runners(Object(object.get("runners"), "runners"));
   plan.device_code = object.text("device_code", "");
   plan.is_brief = object.boolean("is_brief", false);
+  plan.host_breach = object.text("host_breach", "");
+  plan.host_state = object.text("host_state", "");
   // Of the same element: what is kept of a map is its name.
   if (const auto named = plan.runners.find("provenance"); named != plan.runners.end()) {
     plan.has_provenance = true;

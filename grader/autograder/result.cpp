@@ -52,6 +52,7 @@ Json to_json(const CheckResult& check) {
           {"seconds", std::round(check.seconds * 1e4) / 1e4},
           {"output_hash", check.output_hash ? Json(fmt::format("{:016x}", *check.output_hash)) : Json(nullptr)},
           {"proof", check.proof},
+          {"breach", check.breach},
           {"printed", check.printed},
           {"findings", to_json(check.findings)},
           {"findings_total", check.findings_total}};

@@ -48,6 +48,7 @@ struct CheckResult {
   std::optional<std::vector<std::pair<std::string, double>>> times;   ///< of a timing check: what was measured
   double seconds = 0;                                                 ///< wall time
   std::optional<std::uint64_t> output_hash;  ///< of all outputs under the first schedule: equal on every device
+  std::string breach;                        ///< what a proof would have to assume, and was seen broken
   std::vector<std::string> proof;            ///< of a correctness check that passed: what its calls prove, in sentences
   std::vector<std::string> printed;          ///< of a correctness check: first lines of the first call that printed
   std::vector<vgpu::Finding> findings;       ///< the most basic first; of a check that failed, the first is its cause

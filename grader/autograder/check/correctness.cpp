@@ -75,8 +75,13 @@ class CorrectnessCheck : CheckOnDevice {
           if (tried.failure) return end_with_failure(std::move(trial), which, std::move(tried), result);
           if (result.printed.empty()) result.printed = first_lines(tried.printed, shown_lines);
           if (tried.proof) note_proof(n, *tried.proof);
-          is_proved = tried.proof && !tried.proof->blocks_talk && !tried.proof->looked_at && tried.findings.empty() &&
+          is_proved = tried.proof && tried.proof->holds_in_every_order() && tried.findings.empty() &&
                       check_.element == ElementType::affine;
+          if (is_proved && n > 1 && compared_ < most_compared) {
+            ++compared_;
+            TrialResult values = trial->run_on_values(submission_, which);
+            if (values.failure) return end_with_other_values(values, which, result);
+          }
           if (is_counted)
             counted->second = {counting, std::move(tried.counts), std::move(tried.costs), std::move(tried.unfollowed)};
           add_findings(tried, result);
@@ -93,7 +98,8 @@ class CorrectnessCheck : CheckOnDevice {
         findings_.add(std::move(needless));
     report_findings(result);
     result.output_hash = outputs_hash_;
-    result.proof = proof();
+    result.breach = breach();
+    result.proof = proof(result.breach);
   }
 
  private:
@@ -152,28 +158,54 @@ class CorrectnessCheck : CheckOnDevice {
     result.cause = std::move(tried.failure->cause);
   }
 
+  /// Right where elements are names, and not where they are values: a program that only adds cannot tell.
+  void end_with_other_values(TrialResult& tried, const Case& which, CheckResult& result) {
+    Cause& cause = tried.failure->cause;
+    cause.details.push_back("the same call is right where the grader names the elements: the program tells elements apart");
+    cause.next = again_command(plan_, device_, which);
+    end(tried, result);
+  }
+
   void note_proof(std::size_t n, const ProofOf& proof) {
     proved_sizes_.insert(n);
-    if (!looked_at_) looked_at_ = proof.looked_at;
+    for (const vgpu::Breach& breach : proof.breaches)
+      if (std::ranges::find(breaches_, breach.what, &vgpu::Breach::what) == breaches_.end()) breaches_.push_back(breach);
     blocks_talk_ = blocks_talk_ || proof.blocks_talk;
   }
 
+  /// Of what a proof assumes, what was seen broken; the orders of threads come last. Empty where nothing was named.
+  std::string breach() const {
+    if (proved_sizes_.empty() && !explored_) return "";
+    const auto first = std::ranges::min_element(breaches_, {}, &vgpu::Breach::what);
+    if (first == breaches_.end() || (first->is_of_order() && !plan_.host_breach.empty())) return plan_.host_breach;
+    return first->text();
+  }
+  /// Is nothing broken but that the orders of threads are not known?
+  bool is_right_for_every_input() const {
+    return plan_.host_breach.empty() && std::ranges::all_of(breaches_, &vgpu::Breach::is_of_order);
+  }
+
+  /// What is not checked, and so is said.
+  std::string if_state() const {
+    return plan_.host_state.empty() ? "" : fmt::format(", if {} keeps what it had in these calls", plan_.host_state);
+  }
+
   /// What has been proved, in a sentence; none where elements are not names, and no execution was explored.
-  std::vector<std::string> proof() const {
+  std::vector<std::string> proof(const std::string& breach) const {
+    if (!breach.empty() && !is_right_for_every_input()) return {"tested, not proved: " + breach};
+    if (explored_ && !breach.empty()) return {"not all executions explored: " + breach};
     if (explored_) return explored_->sentences();
     if (proved_sizes_.empty()) return {};
-    if (looked_at_) {
-      return {fmt::format("tested, not proved: {}:{} looks at what an element is, and does not only add",
-                          looked_at_->file, looked_at_->line)};
-    }
     const std::string sizes = proved_sizes_.size() == 1
                                   ? fmt::format("n = {}", *proved_sizes_.begin())
                                   : fmt::format("{} sizes up to n = {}", proved_sizes_.size(), *proved_sizes_.rbegin());
-    const bool is_float = check_.element == ElementType::float_;
-    return {fmt::format("proved for {}: right for every input{}, {}", sizes,
-                        is_float ? ", but for rounding" : " and every associative +",
-                        blocks_talk_ ? "under the schedules that were run, for its blocks exchange values"
-                                     : "in every order of its blocks and warps")};
+    const char* inputs = check_.element == ElementType::float_ ? "every input, but for rounding"
+                                                               : "every input and every associative +";
+    if (!breach.empty() || blocks_talk_)
+      return {fmt::format("right for {} at {}{}, under the schedules that were run: {}", inputs, sizes, if_state(),
+                          !breach.empty() ? breach : "its blocks exchange values, whose orders --prove explores")};
+    return {fmt::format("proved for {}: right for {}, in every order of its blocks and warps{}", sizes, inputs,
+                        if_state())};
   }
 
   /// Looks for the smallest case that fails the same way, and for its cause.
@@ -321,13 +353,17 @@ class CorrectnessCheck : CheckOnDevice {
     vgpu::sort_most_basic_first(result.findings);
   }
 
+  /// Calls that are right for names and made again for values, a check.
+  static constexpr unsigned most_compared = 3;
+
   CountedCalls& counted_;
   TimeLimit limit_;
   Submission submission_;
   std::vector<Order> orders_;
   std::set<std::size_t> right_sizes_;  ///< under all schedules
   std::set<std::size_t> proved_sizes_;
-  std::optional<vgpu::SourcePlace> looked_at_;
+  std::vector<vgpu::Breach> breaches_;  ///< of what a proof assumes, the first of each kind
+  unsigned compared_ = 0;
   bool blocks_talk_ = false;
   std::optional<Explored> explored_;
   vgpu::FindingList findings_;

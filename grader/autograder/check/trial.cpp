@@ -68,12 +68,17 @@ class TypedTrial : public Trial, CheckOnDevice {
     if (!named.failure && !provenance.graph()->looked_at()) return named;
     // Floats are numbers to a program: it may subtract or compare them and be right, and do other work for others.
     const std::string unfollowed = provenance.why_not_followed();
-    const ProofOf proof{provenance.graph()->looked_at(), provenance.graph()->blocks_talk()};
+    const ProofOf proof{provenance.graph()->breaches(), provenance.graph()->blocks_talk()};
     TrialResult result = run(submission, which, counting, hash, Elements::values);
     if (result.failure) return named.is_wrong_output && result.is_wrong_output ? named : result;
     result.unfollowed = unfollowed;
-    if (proof.looked_at) result.proof = proof;
+    if (!proof.holds()) result.proof = proof;
     return result;
+  }
+
+  TrialResult run_on_values(Submission& submission, const Case& which) override {
+    const bool are_maps = std::is_same_v<T, Affine> && plan_.has_provenance;
+    return run(submission, which, Counting::off, no_hash, are_maps ? Elements::maps : Elements::values);
   }
 
   void watch(std::size_t output) override { watched_ = output; }
@@ -112,7 +117,7 @@ class TypedTrial : public Trial, CheckOnDevice {
     } else {
       // Taken at once: whatever the submission does later is too late.
       if (elements != Elements::values) device_.provenance()->end();
-      const Outputs<T> outputs = read_outputs(x, elements);
+      const Outputs<T> outputs = read_outputs(x);
       outputs_ = outputs.names;
       if (hash != no_hash) {
         result.output_hash = hash_bytes(hash, outputs.y.data(), task_->relevant(x) * sizeof(T));
@@ -126,7 +131,7 @@ class TypedTrial : public Trial, CheckOnDevice {
           result.is_wrong_output = true;
           result.mistake = mistake->fingerprint;
           result.first_wrong = mistake->first;
-          if (writes) result.written = written_by(x, *writes, elements);
+          if (writes) result.written = written_by(x, *writes);
         }
       }
     }
@@ -145,7 +150,7 @@ class TypedTrial : public Trial, CheckOnDevice {
   void add_provenance(TrialResult& result, Counting counting) const {
     const vgpu::AdditionGraph* graph = provenance_ ? provenance_->graph() : nullptr;
     if (!graph || has_count(check_.entry)) return;  // compaction asks of each element whether to keep it
-    result.proof = {graph->looked_at(), graph->blocks_talk()};
+    result.proof = {graph->breaches(), graph->blocks_talk()};
     if (counting != Counting::additions) return;
     const vgpu::AdditionWork work = graph->work(outputs_);
     for (const AdditionCounter& counter : addition_counters) result.counts.emplace_back(counter.name, counter.of(work));
@@ -232,13 +237,11 @@ class TypedTrial : public Trial, CheckOnDevice {
       given_ = provenance_->begin(x, seed, remember);
   }
 
-  Outputs<T> read_outputs(const std::vector<T>& x, Elements elements) const {
+  Outputs<T> read_outputs(const std::vector<T>& x) const {
     Outputs<T> outputs;
     outputs.y.resize(n_);
     device_.read(memory_.y, outputs.y.data());
     if (memory_.kept) device_.read(*memory_.kept, &outputs.kept);
-    if constexpr (std::is_same_v<T, Affine>)
-      if (elements == Elements::maps) std::ranges::transform(outputs.y, outputs.y.begin(), Provenance::map_of);
     if (!provenance_) return outputs;
     auto sums = provenance_->sums<T>(x, std::move(outputs.y));
     outputs.y = std::move(sums.values);
@@ -249,14 +252,12 @@ class TypedTrial : public Trial, CheckOnDevice {
   }
 
   /// Nothing where no one has.
-  std::optional<Written> written_by(const std::vector<T>& x, const ElementWrites& seen, Elements elements) const {
+  std::optional<Written> written_by(const std::vector<T>& x, const ElementWrites& seen) const {
     const std::size_t i = *watched_;
     const std::vector<ElementWrites::Write> writes = seen.writes();
     const auto is_right = [&](const ElementWrites::Bytes& bytes) {
       T value;
       std::memcpy(&value, bytes.data(), sizeof value);
-      if constexpr (std::is_same_v<T, Affine>)
-        if (elements == Elements::maps) value = Provenance::map_of(value);
       return task_->accepts(x, i, value);
     };
     const auto who = [](const ElementWrites::Write& write) {

@@ -1,6 +1,7 @@
 // One call of an entry on fresh data, with everything that can be checked afterwards.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -14,6 +15,7 @@
 #include "autograder/device/device.hpp"
 #include "autograder/plan.hpp"
 #include "autograder/process/submission.hpp"
+#include "vgpu/checks/cost/assumptions.hpp"
 
 namespace scanlab::grade {
 
@@ -22,8 +24,13 @@ inline constexpr std::uint64_t no_hash = 0;
 
 /// What a right result says of all others (provenance.hpp).
 struct ProofOf {
-  std::optional<vgpu::SourcePlace> looked_at;  ///< here the program sees more of elements than their sums: it is none
-  bool blocks_talk = false;                    ///< it is one for this schedule only
+  std::vector<vgpu::Breach> breaches;  ///< what it would have to assume, and where the call breaks that
+  bool blocks_talk = false;            ///< it is one for this schedule only
+
+  /// Does the result hold for every input?
+  bool holds() const { return std::ranges::all_of(breaches, &vgpu::Breach::is_of_order); }
+  /// … and in every order of blocks and warps?
+  bool holds_in_every_order() const { return breaches.empty() && !blocks_talk; }
 };
 
 /// Who has written an output that is wrong.
@@ -70,6 +77,8 @@ class Trial {
   virtual ~Trial() = default;
   /// `hash`: no_hash, where it is not asked what the outputs were.
   virtual TrialResult run(Submission& submission, const Case& which, Counting counting, std::uint64_t hash) = 0;
+  /// The same call on values, where elements have been names.
+  virtual TrialResult run_on_values(Submission& submission, const Case& which) = 0;
   /// From now on calls are made on values, and say of this element of d_y who has written it.
   virtual void watch(std::size_t output) = 0;
 };

@@ -38,7 +38,7 @@ struct SumMistake {
 
 /// The names of one call's elements, and their graph of additions.
 ///
-/// A program of the provenance build (scanlab.cuh) cannot see what an element is. So if each output is the sum of the
+/// A program whose `+` is that of grader/runner/by_name cannot see what an element is. So if each output is the sum of the
 /// right inputs, in their order, it is right for all inputs and every associative operation (Chong et al., see
 /// core/warp/elements.hpp). The affine maps that a name stands for here are such an operation: the judge evaluates the
 /// graph with them, and the output is the same as on a GPU.
@@ -63,15 +63,13 @@ class Provenance {
   /// names could be made without an addition. Where only bounds are remembered, equal sums have equal names.
   std::vector<Affine> begin(std::span<const Affine> x, std::uint64_t seed, Remember remember);
   std::vector<float> begin(std::span<const float> x);
-  /// The maps of x are names of themselves: `+` computes, and nothing is known of the results but what they are.
+  /// Elements are maps: `+` computes, and nothing is known of the results but what they are.
   void begin_maps();
   /// The call is over: no addition is recorded any more. What has been is kept until the next call begins.
   void end();
 
   /// The name that an element of the program's holds.
   static ElementName name_of(Affine element) { return std::bit_cast<ElementName>(element); }
-  /// What the name of a map is, where it is its own.
-  static Affine map_of(Affine name) { return name_of(name) == vgpu::identity_name ? identity<Affine>() : name; }
   ElementName name_of(float element) const { return floats_->wide(std::bit_cast<std::uint32_t>(element)); }
 
   template <typename T>
@@ -98,6 +96,10 @@ class Provenance {
 
   /// Null where only bounds are remembered.
   const vgpu::AdditionGraph* graph() const { return is_remembered_ ? &graph_ : nullptr; }
+  /// Words of the device's memory get to the host, or parts of them are copied, while a call is on.
+  void leave(std::span<const std::byte> words) {
+    if (is_attached_) graph_.leave(words);
+  }
   /// Why the additions of a call with a wrong result cannot be followed, which may be right for values.
   std::string why_not_followed() const;
 

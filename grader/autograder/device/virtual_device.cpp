@@ -12,6 +12,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <span>
 #include <stdexcept>
 #include <stop_token>
 #include <string>
@@ -145,9 +146,10 @@ Failure failure_of(const vgpu::Fault& fault, const TimeLimit& limit) {
 class VirtualConnection : public Connection {
  public:
   /// `checks` is null where nothing looks for mistakes.
-  VirtualConnection(vgpu::Device& device, vgpu::CheckSuite* checks, std::size_t output_limit, int judge_fd,
-                    int runner_fd)
+  VirtualConnection(vgpu::Device& device, Provenance& provenance, vgpu::CheckSuite* checks, std::size_t output_limit,
+                    int judge_fd, int runner_fd)
       : device_(device),
+        provenance_(provenance),
         checks_(checks),
         output_limit_(output_limit),
         runner_fd_(runner_fd),
@@ -242,6 +244,7 @@ class VirtualConnection : public Connection {
     options.max_allocated_bytes = 1u << 30;
     options.max_shared_bytes = 256u << 20;
     options.counts_data_flow = true;
+    options.on_leaving = [this](std::span<const std::byte> words) { provenance_.leave(words); };
     // Not by way of the program, which could read there what the device has. As on_fault, under the gate.
     options.on_output = [this](std::string_view text) {
       const std::size_t room = output_limit_ - output_.size();
@@ -293,6 +296,7 @@ class VirtualConnection : public Connection {
   static constexpr std::size_t most_faults = 8;
 
   vgpu::Device& device_;
+  Provenance& provenance_;
   vgpu::CheckSuite* checks_;
   std::size_t output_limit_;  ///< bytes that kernels may print in a call
   Leaks leaks_;
@@ -386,7 +390,7 @@ class VirtualDevice : public Device {
   std::unique_ptr<Connection> connect(std::size_t output_limit) override {
     int fds[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) != 0) throw_errno("no socket for the virtual GPU");
-    return std::make_unique<VirtualConnection>(device_, checks_ ? &*checks_ : nullptr, output_limit, fds[0], fds[1]);
+    return std::make_unique<VirtualConnection>(device_, provenance_, checks_ ? &*checks_ : nullptr, output_limit, fds[0], fds[1]);
   }
 
  private:

@@ -9,6 +9,11 @@
 
 namespace scanlab::server {
 
+namespace {
+/// Elements are made of such words.
+constexpr std::uint64_t word_bytes = 4;
+}  // namespace
+
 using vgpu::Address;
 using vgpu::Fault;
 using wire::Op;
@@ -170,7 +175,7 @@ std::int32_t Requests::share(const Request& request, Payload name, Answer& answe
   if (!answer.owns_fd) return wire::error::memory_allocation;
   shared_.insert(answer.reply.address);
   ++traffic.shared;
-  traffic.flow.leaves(DataFlow::Out::shares, shares_.give());
+  traffic.flow.leaves(DataFlow::Out::shares, shares_.give(options_.on_leaving));
   return wire::error::success;
 }
 
@@ -191,7 +196,26 @@ bool Requests::goes_on(Op op, Address start, std::uint64_t bytes) {
   return continued;
 }
 
+void Requests::report_words(Address start, std::uint64_t bytes) {
+  if (!options_.on_leaving || bytes == 0) return;
+  const Address begin = start / word_bytes * word_bytes, end = (start + bytes + word_bytes - 1) / word_bytes * word_bytes;
+  std::vector<std::byte> words(end - begin);
+  if (!device_.memory().read(words.data(), begin, words.size()) &&
+      !device_.memory().read(words.data(), begin, start + bytes - begin))  // the array ends within a word
+    return;
+  options_.on_leaving(words);
+}
+
+void Requests::report_ends(Address start, std::uint64_t bytes) {
+  if (start % word_bytes != 0) report_words(start, 1);
+  if ((start + bytes) % word_bytes != 0 && bytes > 0) report_words(start + bytes - 1, 1);
+}
+
 std::int32_t Requests::copy_on_device(const Request& request, Payload, Answer&) {
+  if ((request.to | request.from | request.bytes) % word_bytes != 0) {
+    report_words(request.from, request.bytes);
+    report_ends(request.to, request.bytes);
+  }
   if (!device_.memory().copy(request.to, request.from, request.bytes)) return wire::error::invalid_value;
   traffic.flow.comes(DataFlow::In::device_copies, bytes_of_a_choice);
   advance_device_side(2 * request.bytes);
@@ -206,8 +230,10 @@ std::int32_t Requests::copy(const Request& request, Payload, Answer&) {
   const Address start = to_device ? request.to : request.from;
   std::byte* staged = staging_.data() + request.offset;
   vgpu::Memory& memory = device_.memory();
+  if (to_device) report_ends(start, bytes);
   if (!(to_device ? memory.write(start, staged, bytes) : memory.read(staged, start, bytes)))
     return wire::error::invalid_value;
+  if (!to_device) report_words(start, bytes);
   const bool continued = goes_on(request.op, start, bytes);
   (to_device ? traffic.copies_to_device : traffic.copies_to_host) += continued ? 0 : 1;
   (to_device ? traffic.bytes_to_device : traffic.bytes_to_host) += bytes;
@@ -222,6 +248,7 @@ std::int32_t Requests::copy(const Request& request, Payload, Answer&) {
 }
 
 std::int32_t Requests::fill(const Request& request, Payload, Answer&) {
+  report_ends(request.to, request.bytes);
   if (!device_.memory().fill(request.to, static_cast<std::byte>(request.value), request.bytes))
     return wire::error::invalid_value;
   traffic.flow.comes(DataFlow::In::sets, bytes_of_a_choice);
@@ -389,7 +416,7 @@ void Requests::handle(const Request& request, Payload payload, Answer& answer) {
   if (kind->nature == Kind::uses_memory) traffic.flow.comes(DataFlow::In::shares, shares_.take());
   answer.reply.error = (this->*kind->carry_out)(request, payload, answer);
   if (kind->nature == Kind::uses_memory) {
-    const std::uint64_t given = shares_.give();
+    const std::uint64_t given = shares_.give(options_.on_leaving);
     // What the host has just put there itself is not new to it.
     if (request.op == Op::launch || request.op == Op::copy_on_device) traffic.flow.leaves(DataFlow::Out::shares, given);
   }

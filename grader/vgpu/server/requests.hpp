@@ -53,6 +53,9 @@ struct SessionOptions {
   /// Counts what goes between host and device (Traffic::flow). What they share is brought up to date between launches
   /// only: a kernel and the host cannot talk while it runs.
   bool counts_data_flow = false;
+  /// Called, under the same conditions as on_fault, with words of the device's memory that get to the host, or of which
+  /// a copy or a set takes or leaves a part.
+  std::function<void(std::span<const std::byte>)> on_leaving;
   std::uint64_t max_shared_bytes = ~std::uint64_t{0};  ///< of all memory that is shared so at the same time
   /// Called before each launch that is about to run, in the serving thread, with the session's lock held.
   std::function<void(const vgpu::LaunchRequest&)> before_launch;
@@ -148,6 +151,9 @@ class Requests {
   std::int32_t refuse_without_ptx(const std::string& why);
   /// Pieces of one copy follow each other, each a whole staging buffer but the last.
   bool goes_on(wire::Op op, vgpu::Address start, std::uint64_t bytes);
+  /// Reports these bytes' words, or those words that they begin and end in the middle of (SessionOptions::on_leaving).
+  void report_words(vgpu::Address start, std::uint64_t bytes);
+  void report_ends(vgpu::Address start, std::uint64_t bytes);
   void advance_device_side(std::uint64_t bytes);
   vgpu::LaunchRequest launch_request(const wire::Request& request) const;
   /// What a launch that did not run is answered.

@@ -11,7 +11,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <map>
+#include <span>
 
 #include "vgpu/core/memory/memory.hpp"
 
@@ -100,8 +102,9 @@ class Shares {
     return taken;
   }
 
-  /// … and the host what the device has written. Also what lies there when it has just been added.
-  std::uint64_t give() {
+  /// … and the host what the device has written. Also what lies there when it has just been added. `visit`, if there
+  /// is one, gets the sectors.
+  std::uint64_t give(const std::function<void(std::span<const std::byte>)>& visit = {}) {
     std::uint64_t given = 0;
     for (const auto& entry : shares_) {
       const Share& share = entry.second;
@@ -111,6 +114,7 @@ class Shares {
           share.known[k] = share.outside[k] = share.device[k];
         }
         given += bytes;
+        if (visit) visit({share.known + begin, bytes});
       });
     }
     return given;

@@ -19,7 +19,7 @@ def kit_for(labs: Iterable[str], device: Device) -> dict[str, str]:
     """
     judge = product("grader/autograder/judge-gpu" if device == "gpu" else "grader/autograder/judge")
     parts = {"scanlab": __version__, "judge": _hash(judge.read_bytes())}
-    parts["scanlab.cuh"] = _hash((LABS / "scanlab.cuh").read_bytes())
+    parts["scanlab.cuh"] = _hash(b"".join(path.read_bytes() for path in sorted(LABS.glob("*.cuh"))))
     return parts | {name: _hash(find_lab(name).rubric.model_dump_json().encode()) for name in labs}
 
 

@@ -56,8 +56,8 @@ HALVES = re.compile(rb"__half|bfloat16|fp16|bf16|mma|cub/|thrust/|cuda/std/")
 ELEMENT_FLAGS = {
     "float": (NO_HALVES,),
     "affine": (NO_HALVES, "-DSCANLAB_ELEMENT_AFFINE"),
-    # The same element, by name: what the virtual GPU's grades are of.
-    "provenance": (NO_HALVES, "-DSCANLAB_ELEMENT_AFFINE", "-DSCANLAB_PROVENANCE"),
+    # The same element, by name: what the virtual GPU's grades are of. No macro says so: a file cannot ask.
+    "provenance": (NO_HALVES, "-DSCANLAB_ELEMENT_AFFINE", "-I", str(own_names.BY_NAME)),
 }
 RUNNERS = {"float": "float", "affine": "affine", "provenance": "affine"}
 """The runner that each is linked with: it knows the size of an element and nothing else of it."""
@@ -178,7 +178,7 @@ def _asked(source: Source, device: Device, *, is_sandboxed: bool) -> _Asked:
     else:
         name = shown(source.path)
         cwd = Path.cwd() if source.path.absolute().is_relative_to(Path.cwd()) else ROOT
-    flags = ["-std=c++17", "-I", str(LABS), *DEVICE_FLAGS[device], *source.flags]
+    flags = ["-std=c++17", *source.flags, "-I", str(LABS), *DEVICE_FLAGS[device]]
     if HALVES.search(text) or not ATOMIC.search(text):
         flags = [flag for flag in flags if flag != NO_HALVES]
     if tools.release >= NO_OLD_NAMES and OLD_NAMES.search(text):
@@ -223,7 +223,7 @@ def compile_object(source: Source, device: Device, *, is_sandboxed: bool = False
             return [str(tools.nvcc), *flags, "-c", name, "-o", str(to / "object.o")]
 
         if is_sandboxed:
-            given = [*sorted(LABS.glob("*.cuh")), OLD_NAMES_HEADER]
+            given = [*sorted(LABS.glob("*.cuh")), *sorted(own_names.BY_NAME.glob("*.cuh")), OLD_NAMES_HEADER]
             with _outbox(folder, "object.o", headers.name) as outbox:
                 listing = [*command(outbox), *_listing(outbox / headers.name)]
                 try:

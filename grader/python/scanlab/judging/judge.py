@@ -26,6 +26,7 @@ from scanlab.judging.compile import (
     read_source,
     said_of,
 )
+from scanlab.judging.compiled import host_state
 from scanlab.judging.compiled.own_libc import with_own_libc
 from scanlab.judging.compiler import assembler
 from scanlab.judging.compiler.builds import explained, source_of, with_cause, with_entries, with_warnings
@@ -254,6 +255,10 @@ def _judged(
         return with_cause(result, submission.name, cause) if cause else result
     reference = _reference(builds, submission.lab)
     plan = plans.make_plan(submission.lab, submission.name, again, runners, options, reference)
+    if options.device == "vgpu":
+        sandboxed = options.is_sandboxed
+        found = host_state.read(submission.path, next(iter(runners)), file, submission.name, is_sandboxed=sandboxed)
+        plan = plan.model_copy(update={"host_breach": found.breach, "host_state": found.state})
     graded = Graded(plan, file, lambda plan: judge_in_parts(plan, run_judge, most), options.is_sandboxed)
     needless: list[Finding | None] = []
 

@@ -1,7 +1,7 @@
 """What a submission may not name: macros and instructions that are the kit's own, and directives of the line table.
 
-The virtual GPU grades a build of its own (`SCANLAB_PROVENANCE`), whose `+` is an instruction that no GPU has. A file
-that asks in which build it is, or writes such an instruction itself, is graded for what it is nowhere else.
+The virtual GPU grades a build of its own, whose `+` is an instruction that no GPU has (`grader/runner/by_name`). A file
+that writes such an instruction itself is graded for what it is nowhere else.
 """
 
 import re
@@ -10,8 +10,10 @@ from collections.abc import Collection, Iterator
 from itertools import accumulate
 
 from scanlab.judging.learners_file import NO_CODE
-from scanlab.paths import LABS
+from scanlab.paths import LABS, ROOT
 
+BY_NAME = ROOT / "grader/runner/by_name"
+"""The folder of the header whose `+` makes names; it is searched before the labs' own."""
 PREFIX = "SCANLAB_"
 MACRO = re.compile(rf"\b{PREFIX}\w*")
 WITH_ARGUMENTS = re.compile(rf"^#define ({PREFIX}\w+)\(", re.MULTILINE)
@@ -30,7 +32,8 @@ def named(source: str, given: Collection[str] = ()) -> tuple[int, str] | None:
 
     `given` has the lines of the lab's file that are not the learner's, without indents.
     """
-    headers = "\n".join(path.read_text(encoding="utf-8") for path in sorted(LABS.glob("*.cuh")))
+    paths = [*sorted(LABS.glob("*.cuh")), *sorted(BY_NAME.glob("*.cuh"))]
+    headers = "\n".join(path.read_text(encoding="utf-8") for path in paths)
     allowed = {*WITH_ARGUMENTS.findall(headers), OF_ELEMENTS}
     instructions = re.compile("|".join(re.escape(name) + r"\b" for name in {*INSTRUCTION.findall(headers)}) or r"(?!)")
     text = NO_CODE.sub(_without_comment, _with_whole_lines(source))

@@ -191,6 +191,10 @@ class Plan(Model):
     runners: dict[str, str]
     device_code: str = ""
     """PTX that is tried in the place of the runners' own, which has the same kernels; empty: it is the submission."""
+    host_breach: str = ""
+    """What of the program's host code no proof of its scans covers; empty: nothing that is seen."""
+    host_state: str = ""
+    """What its scans keep from call to call, which proofs assume to be as in the calls that were made."""
     is_brief: bool = False
     """A failure is neither made smaller nor explained: what is tried is right, or is not."""
     reference: dict[str, str]

@@ -241,6 +241,8 @@ class CheckResult(Model):
     """None where it was left out: how long it took is no part of a grade."""
     output_hash: str | None = None
     proof: tuple[str, ...] = ()
+    breach: str = ""
+    """What a proof would have to assume and this check has seen broken; empty: nothing."""
     """What the calls of a correctness check that passed prove, a sentence each."""
     printed: tuple[str, ...] = ()
     """By the program, in the first call of a correctness check that printed something: the first lines."""
@@ -327,7 +329,8 @@ class LabResult(Model):
         (proved,) = proof.checks
         (check,) = (check for check in self.checks if check.name == proved.name)
         if proved.verdict == "pass":
-            update: dict[str, Any] = {"proof": (*check.proof, *proved.proof)}
+            sentences = check.proof if check.breach else (*check.proof, *proved.proof)
+            update: dict[str, Any] = {"proof": sentences}
             return self._with_check(check.model_copy(update=update))
         fields = ("verdict", "points", "cause", "findings", "findings_total")
         refuted = check.model_copy(update={name: getattr(proved, name) for name in fields} | {"proof": ()})

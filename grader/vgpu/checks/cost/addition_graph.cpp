@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <bit>
 #include <random>
+#include <unordered_set>
 #include <utility>
 
 #include "vgpu/core/decode/decode.hpp"
+#include "vgpu/core/memory/memory_ops.hpp"
+#include "vgpu/core/memory/stored.hpp"
 #include "vgpu/core/run/report.hpp"
 #include "vgpu/core/warp/float_names.hpp"
 
@@ -25,11 +28,16 @@ void for_each_expected(std::size_t count, Announce announce, Visit visit) {
   }
 }
 
+/// The headers that every lab includes: labs/*.cuh and those of grader/runner/by_name.
+bool is_of_labs(const SourcePlace& place) {
+  return place.file.ends_with("scanlab.cuh") || place.file.ends_with("affine_sum.cuh");
+}
+
 /// The learner's place of an addition, or of a look at an element: the headers that define `+` and atomics are not
 /// theirs.
 SourcePlace place_of_addition(const ptx::Module& module, std::uint32_t line) {
   for (const SourcePlace& place : places_of(module, line))
-    if (!place.file.ends_with("scanlab.cuh") && !of_toolkit(place)) return place;
+    if (!is_of_labs(place) && !of_toolkit(place)) return place;
   return {};
 }
 
@@ -205,6 +213,8 @@ void AdditionGraph::add(ElementName earlier, ElementName later, ElementName name
   AdditionWork::Line& line = lines_[adder.place];
   ++line.made;
   if (has_identity) ++line.with_identity;
+  const auto is_map = [](Node node) { return node == identity || node == unknown; };
+  if (is_map(sum.earlier) && is_map(sum.later)) return;  // so is their sum
   if (sums_.size() >= most_sums + std::size_t{inputs_} * inputs_ || !insert(name)) return;
   sum.depth = std::max(depth(sum.earlier), depth(sum.later)) + (has_identity ? 0 : 1);
   const ElementRange a = range(sum.earlier), b = range(sum.later);
@@ -219,30 +229,92 @@ void AdditionGraph::add(ElementName earlier, ElementName later, ElementName name
   sums_.push_back(sum);
 }
 
+bool AdditionGraph::may_be_element(std::uint32_t word) const {
+  // Half of a map's name is any number. Small ones are indices and flags, and one in 4,000 halves.
+  constexpr std::uint32_t small = 1u << 20;
+  return are_floats() ? FloatNames::may_be_name(word) : word + small >= 2 * small;
+}
+
+void AdditionGraph::look_at(std::uint64_t word, const Actor& actor) {
+  const auto bits = static_cast<std::uint32_t>(word);
+  if (may_be_element(bits)) assumptions_.looks_at(bits, number_of_place(actor.line));
+}
+
 void AdditionGraph::computed_with(const Actor& actor, Mask mask, const std::uint64_t* values, unsigned bytes) {
-  constexpr std::size_t most = 1 << 16;  // a program that computes with elements all the time is soon known
-  const auto note = [&](auto& known, std::uint64_t value) {
-    if (known.size() < most) known.try_emplace(value, number_of_place(actor.line));
-  };
   for (const unsigned lane : lanes_in(mask)) {
-    const std::uint64_t value = values[lane];
-    if (!are_floats()) {
-      note(bytes == sizeof(ElementName) ? words_ : halves_, value);
-      continue;
-    }
-    for (const std::uint64_t half : {value & 0xffff'ffff, value >> 32})
-      if (FloatNames::may_be_name(static_cast<std::uint32_t>(half))) note(halves_, half);
+    look_at(values[lane], actor);
+    if (bytes == sizeof(std::uint64_t)) look_at(values[lane] >> 32, actor);
   }
 }
 
-std::optional<SourcePlace> AdditionGraph::looked_at() const {
-  if (words_.empty() && halves_.empty()) return std::nullopt;
-  for (std::size_t k = 1; k < names_.size(); ++k) {
-    if (const auto found = words_.find(names_[k]); found != words_.end()) return places_[found->second];
-    for (const std::uint64_t half : {names_[k] >> 32, names_[k] & 0xffff'ffff})
-      if (const auto found = halves_.find(half); found != halves_.end()) return places_[found->second];
+void AdditionGraph::rearranged(const Actor& actor, Mask mask, const std::uint32_t* words, const std::uint64_t* results,
+                               unsigned bytes) {
+  for (const unsigned lane : lanes_in(mask)) {
+    if (!may_be_element(words[lane])) continue;
+    const auto low = static_cast<std::uint32_t>(results[lane]), high = static_cast<std::uint32_t>(results[lane] >> 32);
+    const std::uint32_t place = number_of_place(actor.line);
+    if (bytes == 0)
+      assumptions_.looks_at(words[lane], place);
+    else
+      assumptions_.rearranges(words[lane], low, bytes == sizeof(std::uint64_t) ? high : low, place);
   }
-  return std::nullopt;
+}
+
+void AdditionGraph::depends(const Actor& actor, Mask mask, Dependence what) {
+  static constexpr Breach::What breaches[] = {Breach::What::clock, Breach::What::place, Breach::What::active_lanes,
+                                              Breach::What::barrier_state};
+  if (mask) assumptions_.depends(breaches[static_cast<std::size_t>(what)], number_of_place(actor.line));
+}
+
+void AdditionGraph::note_order(const Access& access) {
+  if (access.space == ptx::StateSpace::global) blocks_talk_ = true;
+  const bool is_barrier = access.phase != nullptr;
+  if (access.space == ptx::StateSpace::shared && !is_barrier)
+    assumptions_.depends(Breach::What::shared_order, number_of_place(access.actor.line));
+}
+
+bool AdditionGraph::is_narrow(const Access& access) {
+  constexpr std::uint32_t word = 4;
+  return access.block && access.inst && (access.bytes < word || form_of(access.inst).bytes < word);
+}
+
+void AdditionGraph::look_at_words(const AccessRun& run) {
+  for (unsigned k = 0; k < run.count; ++k) {
+    const Access access = run.of(k);
+    for (const unsigned lane : lanes_in(access.mask))
+      for (std::uint64_t at = access.at(lane) / 4 * 4; at < access.at(lane) + access.bytes; at += 4)
+        look_at(word_now(access, lane, at), access.actor);
+  }
+}
+
+void AdditionGraph::atomic(const Access& access) {
+  if (access.order != Access::Order::weak || !access.phase) note_order(access);
+  if (access.phase || !access.block || !access.inst) return;
+  for (const unsigned lane : lanes_in(access.mask))
+    for (std::uint64_t at = access.at(lane) / 4 * 4; at < access.at(lane) + access.bytes; at += 4)
+      if (!leaves_word(access, lane, at) && !(are_floats() && adds_floats(access)))
+        look_at(word_now(access, lane, at), access.actor);
+}
+
+std::vector<Breach> AdditionGraph::breaches() const {
+  std::optional<std::unordered_set<std::uint32_t>> words;  // of all names
+  const auto is_element = [&](std::uint32_t word) {
+    if (!words) {
+      words.emplace();
+      for (std::size_t k = 1; k < names_.size(); ++k) {
+        words->insert(static_cast<std::uint32_t>(names_[k]));
+        if (!are_floats()) words->insert(static_cast<std::uint32_t>(names_[k] >> 32));
+      }
+    }
+    return words->contains(word) && may_be_element(word);
+  };
+  return assumptions_.breaches(is_element, places_);
+}
+
+std::optional<SourcePlace> AdditionGraph::looked_at() const {
+  const std::vector<Breach> all = breaches();
+  const auto look = std::ranges::find(all, Breach::What::element, &Breach::what);
+  return look == all.end() ? std::nullopt : std::optional(look->where);
 }
 
 }  // namespace scanlab::vgpu

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "vgpu/checks/cost/assumptions.hpp"
 #include "vgpu/core/run/fault.hpp"
 #include "vgpu/core/run/observer.hpp"
 #include "vgpu/core/warp/elements.hpp"
@@ -74,23 +75,30 @@ class AdditionGraph : public Observer {
 
   AdditionWork work(std::span<const ElementName> outputs) const;
 
+  /// What breaks the assumptions of a proof.
+  std::vector<Breach> breaches() const;
   /// Where the program has computed with an element's bits, or compared them; nothing where it never has.
   std::optional<SourcePlace> looked_at() const;
+  /// Bytes of the device's memory, words of 32 bits, get to the host, or parts of them are copied.
+  void leave(std::span<const std::byte> bytes) { assumptions_.leave(bytes); }
 
   /// Have threads used atomics, or volatile or other strong accesses, on global memory? If not, no block can wait for
   /// another, and a launch without races does the same in every order of its blocks and warps.
   bool blocks_talk() const { return blocks_talk_; }
 
-  std::uint32_t interests() const override { return Interest::work; }
+  std::uint32_t interests() const override { return Interest::work | Interest::plain_shared; }
   void kernel_begin(const KernelInfo& info) override;
   void combined(const Actor& actor, Mask mask, const std::uint64_t* earlier, const std::uint64_t* later,
                 const std::uint64_t* sum) override;
-  void load(const Access& access) override { note(access); }
-  void store(const Access& access) override { note(access); }
-  void loads(const AccessRun& run) override { note(run.first); }
-  void stores(const AccessRun& run) override { note(run.first); }
-  void atomic(const Access& access) override { note(access); }
+  void load(const Access& access) override { note({access}); }
+  void store(const Access& access) override { note({access}); }
+  void loads(const AccessRun& run) override { note(run); }
+  void stores(const AccessRun& run) override { note(run); }
+  void atomic(const Access& access) override;
   void computed_with(const Actor& actor, Mask mask, const std::uint64_t* values, unsigned bytes) override;
+  void rearranged(const Actor& actor, Mask mask, const std::uint32_t* words, const std::uint64_t* results,
+                  unsigned bytes) override;
+  void depends(const Actor& actor, Mask mask, Dependence what) override;
 
  private:
   struct Sum {
@@ -106,10 +114,17 @@ class AdditionGraph : public Observer {
   bool insert(ElementName name);
   std::uint32_t depth(Node node) const { return is_sum(node) ? sums_[node - inputs_ - 1].depth : 0; }
   void add(ElementName earlier, ElementName later, ElementName sum, const Adder& adder);
-  void note(const Access& access) {
-    const bool is_strong = access.order != Access::Order::weak;
-    blocks_talk_ = blocks_talk_ || (is_strong && access.space == ptx::StateSpace::global);
+  void note(const AccessRun& run) {
+    if (run.first.order != Access::Order::weak) note_order(run.first);
+    if (is_narrow(run.first)) look_at_words(run);
   }
+  void note_order(const Access& access);
+  /// Does it access less than a word at a time?
+  static bool is_narrow(const Access& access);
+  void look_at_words(const AccessRun& run);
+  void look_at(std::uint64_t word, const Actor& actor);
+  /// Can a word be an element's name, or half of one?
+  bool may_be_element(std::uint32_t word) const;
   std::uint32_t number_of_place(std::uint32_t line);
   /// The identity, or a sum of identities alone.
   bool is_empty(Node node) const {
@@ -135,8 +150,7 @@ class AdditionGraph : public Observer {
   bool blocks_talk_ = false;
   std::vector<SourcePlace> places_;
   std::vector<AdditionWork::Line> lines_;  ///< by place, without what is useful
-  /// Values that the program has computed with, and the first place of each: whole words of 64 bits, and 32 bits.
-  std::unordered_map<std::uint64_t, std::uint32_t> words_, halves_;
+  Assumptions assumptions_;
   // Of the running launch: its number and module, and the numbers of the places of its lines.
   std::uint32_t launch_ = 0;
   const ptx::Module* module_ = nullptr;

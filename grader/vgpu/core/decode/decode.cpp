@@ -63,9 +63,14 @@ std::vector<Inst> Decoder::pass() {
   for (std::size_t k = 0; k < function_.instructions.size(); ++k) {
     index_ = static_cast<std::uint32_t>(k);
     start_of_[k] = code_.size();
+    const std::vector<ElementUse> none, &uses = element_uses_.empty() ? none : element_uses_[k];
     if (!element_uses_.empty())
-      for (const std::int32_t r : element_uses_[k]) look_at_element(r);
+      if (const auto& dependence = dependences_[k])
+        emit(report_dependence, {each_together}, {.op = {}, .aux = static_cast<std::uint32_t>(*dependence)});
+    const std::vector<OperandRef> kept = look_at_elements(uses);
     instruction(function_.instructions[k]);
+    for (std::size_t n = 0; n < kept.size(); ++n)
+      if (uses[n].keeps != ElementUse::Keeps::nothing) look_at_result(uses[n], kept[n]);
     finish_block(k);
   }
   index_ = function_.instructions.empty() ? 0 : static_cast<std::uint32_t>(function_.instructions.size() - 1);
@@ -84,8 +89,40 @@ std::vector<Inst> Decoder::pass() {
   return std::move(code_);
 }
 
-void Decoder::look_at_element(std::int32_t index) {
-  emit(report_element_use, {each_together}, {.op = {reg(index)}, .aux = frame_.lane_bytes_of(index)});
+std::vector<OperandRef> Decoder::look_at_elements(const std::vector<ElementUse>& uses) {
+  std::vector<OperandRef> kept;
+  for (const ElementUse& use : uses) {
+    const std::uint32_t bytes = frame_.lane_bytes_of(use.reg);
+    const OperandRef from = reg(use.reg);
+    OperandRef& copy = kept.emplace_back();
+    if (use.keeps != ElementUse::Keeps::nothing) {
+      copy = frame_.temporary(bytes);
+      emit_copy_low(copy, bytes, from, bytes);
+    } else if (use.low && use.high) {
+      emit(report_element_use, {each_together}, {.op = {from}, .aux = bytes});
+    } else {
+      const RearrangedForm form{.from_bytes = bytes, .to_bytes = 0, .low = use.low, .high = use.high,
+                                .same_place = 0, .guard_negated = 0};
+      emit(report_rearranged, {each_together}, {.op = {from, from}, .aux = std::bit_cast<std::uint32_t>(form)});
+    }
+  }
+  return kept;
+}
+
+void Decoder::look_at_result(const ElementUse& use, OperandRef before) {
+  const ptx::Instruction& in = here();
+  if (in.operands[0].kind != Kind::reg) return;
+  const std::int32_t result = in.operands[0].reg;
+  const RearrangedForm form{.from_bytes = frame_.lane_bytes_of(use.reg),
+                            .to_bytes = frame_.lane_bytes_of(result),
+                            .low = use.low,
+                            .high = use.high,
+                            .same_place = use.keeps == ElementUse::Keeps::same_place,
+                            .guard_negated = in.guard_negated};
+  emit(report_rearranged, {each_together},
+       {.op = {before, reg(result)},
+        .imm = in.guard >= 0 ? std::uint64_t{reg(in.guard, Type::pred)} + 1 : 0,
+        .aux = std::bit_cast<std::uint32_t>(form)});
 }
 
 OperandRef Decoder::reg(std::int32_t index) {

@@ -48,7 +48,9 @@ class Decoder {
         liveness_(function_, flow_),
         frame_(function_) {
     const auto kind = context.image->names_floats ? NamedElements::floats : NamedElements::words;
-    if (context.image->names_elements) element_uses_ = element_uses(function_, kind);
+    if (!context.image->names_elements) return;
+    element_uses_ = element_uses(function_, kind);
+    dependences_ = dependences(function_, flow_, liveness_);
   }
 
   void run();
@@ -86,8 +88,11 @@ class Decoder {
 
   OperandRef reg(std::int32_t index);
 
-  /// Reports what a register holds, where it may be an element (element_uses.hpp).
-  void look_at_element(std::int32_t index);
+  /// Reports what registers hold, where they may be elements (element_uses.hpp), or keeps it until their instruction is
+  /// done: copies, by use.
+  std::vector<OperandRef> look_at_elements(const std::vector<ElementUse>& uses);
+  /// Reports what has become of such a copy.
+  void look_at_result(const ElementUse& use, OperandRef before);
 
   /// The same, when its lanes can hold a value of `type`; `none`: whatever they hold.
   OperandRef reg(std::int32_t index, Type type);
@@ -201,7 +206,8 @@ class Decoder {
   std::uint32_t uncharged_ = 0;  ///< instructions since the last that counts them, this one included
   std::uint32_t own_ = 0;        ///< 1 until this instruction itself has been counted
   FrameLayout frame_;
-  std::vector<std::vector<std::int32_t>> element_uses_;  ///< empty where no element is a name, or none looks
+  std::vector<std::optional<Dependence>> dependences_;  ///< the same
+  std::vector<std::vector<ElementUse>> element_uses_;  ///< empty where no element is a name, or none looks
   std::vector<Inst> code_;
   std::vector<StepForm> forms_;        ///< by element of code_
   std::vector<std::size_t> start_of_;  ///< by instruction: where in code_ it begins

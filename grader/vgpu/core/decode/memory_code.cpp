@@ -79,6 +79,10 @@ void Decoder::memory(const ptx::Instruction& in) {
   if (slot) {
     if (offset > slot->size || bytes > slot->size - offset) unsupported("an access outside an argument of a call");
     s->run = is_store ? store_slot : load_slot;
+    constexpr std::uint64_t word = 4;
+    const std::uint64_t begin = offset / word * word;
+    if (!is_store && context_.image->names_elements && s->form.bytes < word && begin + word <= slot->size)
+      emit(report_argument_word, {each_together}, {.op = {}, .imm = slot->offset + begin, .aux = slot->size});
     fields.imm += slot->offset;
     fields.op[6] = slot->size;
   } else if (is_parameter) {

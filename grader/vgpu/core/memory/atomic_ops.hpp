@@ -141,6 +141,14 @@ constexpr unsigned atomic_form(std::string_view operation, ptx::Type type) {
   });
   return found;
 }
+/// What PTX calls the operation of a form.
+constexpr std::string_view atomic_operation(unsigned form) {
+  std::string_view operation;
+  for_each_atomic_form([&](const auto& one, unsigned number) {
+    if (number == form) operation = one.operation;
+  });
+  return operation;
+}
 constexpr bool is_compare_and_swap(unsigned form) {
   return form >= atomic_form("cas", ptx::Type::b16) && form <= atomic_form("cas", ptx::Type::b64);
 }

@@ -63,11 +63,46 @@ std::uint32_t word_now(const Access& access, std::uint64_t address) {
   std::uint32_t word = 0;
   if (!access.block) return word;
   const std::vector<std::byte>& shared = access.block->shared;
-  if (access.space == ptx::StateSpace::global)
+  if (access.space == ptx::StateSpace::global || access.space == ptx::StateSpace::constant)
     std::memcpy(&word, access.block->grid->memory->host(address), sizeof word);
   else if (access.space == ptx::StateSpace::shared && address < shared.size())
     std::memcpy(&word, shared.data() + address, std::min(sizeof word, shared.size() - address));
   return word;
+}
+
+std::uint32_t word_now(const Access& access, unsigned lane, std::uint64_t address) {
+  if (access.space != ptx::StateSpace::local || !access.block) return word_now(access, address);
+  const Warp& warp = access.block->warps[access.actor.warp];
+  std::uint32_t word = 0;
+  if (address + sizeof word <= warp.local_stride)
+    std::memcpy(&word, warp.local.data() + lane * warp.local_stride + address, sizeof word);
+  return word;
+}
+
+bool leaves_word(const Access& atomic, unsigned lane, std::uint64_t address) {
+  const MemoryForm form = form_of(atomic.inst);
+  const std::byte* const registers = atomic.block->warps[atomic.actor.warp].registers;
+  const auto word_of = [&](unsigned k) {
+    std::uint32_t word = 0;
+    const std::byte* const operand = registers + atomic.inst->op[k] + lane * form.lane_bytes;
+    const std::uint64_t offset = address > atomic.at(lane) ? address - atomic.at(lane) : 0;
+    std::memcpy(&word, operand + offset, std::min<std::size_t>(sizeof word, form.bytes - offset));
+    return word;
+  };
+  if (form.bytes < sizeof(std::uint32_t)) return false;
+  const std::string_view operation = atomic_operation(form.atomic);
+  if (operation == "exch") return true;
+  if (operation == "and") return word_of(1) == ~std::uint32_t{0};
+  if (operation == "cas") {
+    return std::memcmp(registers + atomic.inst->op[1] + lane * form.lane_bytes,
+                       registers + atomic.inst->op[2] + lane * form.lane_bytes, form.bytes) == 0;
+  }
+  const bool is_sum = operation == "add" || operation == "or" || operation == "xor";
+  return is_sum && word_of(1) == 0;
+}
+
+bool adds_floats(const Access& atomic) {
+  return form_of(atomic.inst).atomic == atomic_form("add", ptx::Type::f32);
 }
 
 Mask lanes_that_change(const Access& atomic) {

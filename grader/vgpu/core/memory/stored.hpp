@@ -30,6 +30,16 @@ std::optional<LaneValue> value_expected(const Access& atomic, unsigned lane);
 /// is not known.
 std::uint32_t word_now(const Access& access, std::uint64_t address);
 
+/// The same of the lane's own local memory as well.
+std::uint32_t word_now(const Access& access, unsigned lane, std::uint64_t address);
+
+/// Does the atomic of this lane leave the word at `address`, one of those that it is about, as it is, whatever stands
+/// there, or replace it as a whole? So do atomicAdd and atomicOr of 0, a compare-and-swap by what it compares with, and
+/// atomicExch: they read and write, and do not look at what a word is.
+bool leaves_word(const Access& atomic, unsigned lane, std::uint64_t address);
+/// Is it atom.add.f32?
+bool adds_floats(const Access& atomic);
+
 /// The lanes that leave another value behind than they find, or may: an atomicAdd of 0, a compare-and-swap that fails,
 /// a maximum that is there already only read.
 Mask lanes_that_change(const Access& atomic);

@@ -95,6 +95,14 @@ struct AccessRun {
   AccessRun rest() const { return {of(1), count - 1, count > 2 ? step : 0}; }
 };
 
+/// What a program's results may depend on, besides its input and the order of its blocks and warps.
+enum class Dependence : std::uint8_t {
+  clock,          ///< %clock, %globaltimer
+  place,          ///< on which multiprocessor, and as which of its warps, a thread runs: %smid, %warpid; %gridid
+  active_lanes,   ///< which lanes are together right now: activemask
+  barrier_state,  ///< whether others have arrived at a barrier object yet
+};
+
 /// Which accesses the handlers of an image report, and to what.
 enum class Watched : std::uint8_t {
   nothing,
@@ -139,6 +147,13 @@ class Observer {
   /// The lanes compute with these values of `bytes` (4 or 8) each, or compare them, and they may be elements' names or
   /// halves of names: only where elements are names (decode/element_uses.hpp).
   virtual void computed_with(const Actor&, Mask, const std::uint64_t* /*values*/, unsigned /*bytes*/) {}
+  /// Bits of words of 32 bits, which may be elements' names or halves of names, get into results of `bytes`: a word of
+  /// lane l's result is one of results[l], or the one behind it.
+  virtual void rearranged(const Actor&, Mask, const std::uint32_t* /*words*/, const std::uint64_t* /*results*/,
+                          unsigned /*bytes*/) {}
+  /// The lanes get something on which neither the input nor an order of blocks and warps decides: only where elements
+  /// are names.
+  virtual void depends(const Actor&, Mask, Dependence) {}
   virtual void load(const Access&) {}
   virtual void store(const Access&) {}
   /// The same for warps that take the same path; an observer that can do better than one by one overrides them.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <utility>
 
 #include "vgpu/core/run/fault.hpp"
@@ -20,11 +21,18 @@ std::uint64_t word_of(ElementRange range) {
   return std::uint64_t{range.first} << 32 | range.last;
 }
 
+/// The map that applies `earlier` first.
+ElementName sum_of_maps(ElementName earlier, ElementName later) {
+  const auto a = static_cast<std::uint32_t>(earlier), b = static_cast<std::uint32_t>(earlier >> 32);
+  const auto a_later = static_cast<std::uint32_t>(later), b_later = static_cast<std::uint32_t>(later >> 32);
+  return std::uint64_t{a_later * b + b_later} << 32 | a * a_later;
+}
+
 const ElementNames& names_of(const Warp& w) {
   const ElementNames* names = w.block->grid->elements;
   if (!names)
     raise(Fault::Kind::unsupported, first_lane(w.active),
-          "elements are names (SCANLAB_PROVENANCE), and only the grader gives them");
+          "elements are names, and only the grader gives them");
   return *names;
 }
 
@@ -119,6 +127,7 @@ void ElementNames::decipher(std::uint64_t* words, std::size_t count) const {
 
 std::vector<ElementName> ElementNames::name_inputs(std::vector<bool> is_kept) {
   is_kept_ = std::move(is_kept);
+  sums_ = KeyTable(kind_ == Kind::expressions ? 4 * is_kept_.size() : 0);
   std::vector<ElementName> names(is_kept_.size());
   for (std::uint64_t i = 0; i < names.size(); ++i)
     names[i] = word_of({static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(i + 1)});
@@ -129,49 +138,71 @@ std::vector<ElementName> ElementNames::name_inputs(std::vector<bool> is_kept) {
 Mask ElementNames::kept(const ElementName* names, unsigned count) const {
   if (kind_ == Kind::maps) {
     Mask kept = 0;
-    for (unsigned k = 0; k < count; ++k) kept |= Mask{names[k] != identity_name && (names[k] >> 32) % 2} << k;
+    for (unsigned k = 0; k < count; ++k) kept |= Mask{(names[k] >> 32) % 2 != 0} << k;
     return kept;
   }
   std::uint64_t words[warp_size];
   std::copy_n(names, count, words);
   decipher(words, count);
   Mask kept = 0;
+  const Mask named = this->named(names, words, count);
   for (unsigned k = 0; k < count; ++k) {
     const ElementRange bounds = range_of(words[k]);
     const bool is_input = bounds.last == bounds.first + 1 && bounds.first < is_kept_.size();
-    kept |= Mask{is_input && is_kept_[bounds.first]} << k;
+    const bool is_map = !(named >> k & 1);
+    kept |= Mask{is_map ? (names[k] >> 32) % 2 != 0 : is_input && is_kept_[bounds.first]} << k;
   }
   return kept;
 }
 
+Mask ElementNames::named(const ElementName* names, const std::uint64_t* plain, unsigned count) const {
+  Mask named = 0;
+  for (unsigned k = 0; k < count; ++k) {
+    const ElementRange bounds = range_of(plain[k]);
+    const bool is_input = bounds.last == bounds.first + 1 && bounds.first < is_kept_.size();
+    const bool is_interval =
+        kind_ == Kind::intervals && bounds.first < bounds.last && bounds.last <= is_kept_.size();
+    named |= Mask{is_input || is_interval || sums_.find(names[k]) != KeyTable::none} << k;
+  }
+  return named;
+}
+
 void ElementNames::add(const ElementName* earlier, const ElementName* later, ElementName* sum, unsigned count) const {
   std::uint64_t words[warp_size], others[warp_size];
-  Mask left = count == warp_size ? full_mask : (Mask{1} << count) - 1;  // to be named
+  const Mask all = count == warp_size ? full_mask : (Mask{1} << count) - 1;
   std::copy_n(earlier, count, words);
-  if (kind_ == Kind::intervals) {
-    std::copy_n(later, count, others);
+  std::copy_n(later, count, others);
+  Mask named = 0;
+  if (kind_ != Kind::maps) {
     decipher(words, count);
     decipher(others, count);
-    for (unsigned k = 0; k < count; ++k) {
+    named = this->named(earlier, words, count) | this->named(later, others, count);
+  }
+  for (const unsigned k : lanes_in(all & ~named)) sum[k] = sum_of_maps(earlier[k], later[k]);
+  Mask left = named;  // to be named
+  if (kind_ == Kind::intervals) {
+    for (const unsigned k : lanes_in(named)) {
       const ElementRange a = range_of(words[k]), b = range_of(others[k]);
       const bool is_interval = a.first < a.last && a.last == b.first && b.first < b.last;
       left &= ~(Mask{is_interval} << k);
       words[k] = word_of({a.first, b.last});
     }
     encipher(words, count);
-    for (unsigned k = 0; k < count; ++k) {
+    for (const unsigned k : lanes_in(named)) {
       const bool is_same = later[k] == identity_name, is_later = earlier[k] == identity_name;
       sum[k] = is_later ? later[k] : is_same ? earlier[k] : words[k];
       left &= ~(Mask{is_same || is_later} << k);
     }
-    if (!left) return;
-    std::copy_n(earlier, count, words);
   }
+  if (!left) return;
+  std::copy_n(earlier, count, words);
   encipher(words, count);
   for (unsigned k = 0; k < count; ++k) words[k] ^= later[k];
   encipher(words, count);
-  for (unsigned k = 0; k < count; ++k)
-    if (left >> k & 1) sum[k] = words[k];
+  for (const unsigned k : lanes_in(left)) {
+    sum[k] = words[k];
+    if (kind_ == Kind::expressions) sums_[words[k]] = 0;
+  }
 }
 
 std::vector<std::optional<ElementRange>> ElementNames::intervals(std::span<const ElementName> names) const {
@@ -192,16 +223,13 @@ namespace {
 
 /// The sums of maps, which are computed; what they are made of is not asked.
 void add_maps(Warp& w, const Inst* i) {
-  constexpr auto identity_a = static_cast<u32>(identity_name), identity_b = static_cast<u32>(identity_name >> 32);
   const u32 *a = lanes_at<u32>(w, i->op[2]), *b = lanes_at<u32>(w, i->op[3]);
   const u32 *a_later = lanes_at<u32>(w, i->op[4]), *b_later = lanes_at<u32>(w, i->op[5]);
   alignas(64) u32 a_sum[warp_size], b_sum[warp_size];
   SCANLAB_LANES_INDEPENDENT
   for (unsigned l = 0; l < warp_size; ++l) {
-    const bool is_later = (a[l] == identity_a) & (b[l] == identity_b);
-    const bool is_same = (a_later[l] == identity_a) & (b_later[l] == identity_b);
-    a_sum[l] = is_later ? a_later[l] : is_same ? a[l] : a[l] * a_later[l];
-    b_sum[l] = is_later ? b_later[l] : is_same ? b[l] : a_later[l] * b[l] + b_later[l];
+    a_sum[l] = a[l] * a_later[l];
+    b_sum[l] = a_later[l] * b[l] + b_later[l];
   }
   for (const unsigned l : lanes_in(w.active)) {
     lanes_at<u32>(w, i->op[0])[l] = a_sum[l];
@@ -245,6 +273,44 @@ const Inst* report_element_use(Warp& w, const Inst* i) {
     values[l] =
         i->aux == sizeof(std::uint64_t) ? w.lanes<std::uint64_t>(i->op[0])[l] : w.lanes<std::uint32_t>(i->op[0])[l];
   for (Observer* o : w.block->grid->of_work) o->computed_with(actor_of(w, i), w.active, values, i->aux);
+  return proceed(w, i + 1);
+}
+
+const Inst* report_argument_word(Warp& w, const Inst* i) {
+  std::uint64_t values[warp_size] = {};
+  for (const unsigned l : lanes_in(w.active)) std::memcpy(&values[l], w.registers + i->imm + l * i->aux, 4);
+  for (Observer* o : w.block->grid->of_work) o->computed_with(actor_of(w, i), w.active, values, 4);
+  return proceed(w, i + 1);
+}
+
+const Inst* report_rearranged(Warp& w, const Inst* i) {
+  const auto form = std::bit_cast<RearrangedForm>(i->aux);
+  Mask mask = w.active;
+  if (i->imm != 0) {
+    const Mask guard = w.predicate(static_cast<OperandRef>(i->imm - 1));
+    mask &= form.guard_negated ? ~guard : guard;
+  }
+  const auto value = [&](OperandRef at, std::uint32_t bytes, unsigned l) -> std::uint64_t {
+    return bytes == 0 ? 0 : bytes == 8 ? w.lanes<std::uint64_t>(at)[l] : w.lanes<std::uint32_t>(at)[l];
+  };
+  for (const bool is_high : {false, true}) {
+    if (is_high ? !form.high || form.from_bytes < 8 : !form.low) continue;
+    std::uint32_t words[warp_size] = {};
+    std::uint64_t results[warp_size] = {};
+    unsigned bytes = form.to_bytes;
+    for (const unsigned l : lanes_in(mask)) {
+      words[l] = static_cast<std::uint32_t>(value(i->op[0], form.from_bytes, l) >> (is_high ? 32 : 0));
+      results[l] = value(i->op[1], form.to_bytes, l);
+      if (form.same_place && is_high) results[l] >>= 32;
+    }
+    if (form.same_place) bytes = sizeof(std::uint32_t);
+    for (Observer* o : w.block->grid->of_work) o->rearranged(actor_of(w, i), mask, words, results, bytes);
+  }
+  return proceed(w, i + 1);
+}
+
+const Inst* report_dependence(Warp& w, const Inst* i) {
+  for (Observer* o : w.block->grid->of_work) o->depends(actor_of(w, i), w.active, static_cast<Dependence>(i->aux));
   return proceed(w, i + 1);
 }
 

@@ -1,0 +1,77 @@
+#include "vgpu/checks/cost/assumptions.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace scanlab::vgpu {
+
+std::string Breach::text() const {
+  if (what == What::host) return "the host reads elements, or copies parts of them";
+  const char* does = "";
+  switch (what) {
+    case What::element:
+      does = "looks at what an element is, and does not only add";
+      break;
+    case What::clock:
+      does = "reads a clock, which differs from run to run";
+      break;
+    case What::place:
+      does = "asks on which multiprocessor or as which of its warps a thread runs, which differs from run to run";
+      break;
+    case What::active_lanes:
+      does = "asks which lanes are active at that moment, which no order of warps decides";
+      break;
+    case What::barrier_state:
+      does = "asks how far a barrier object is, and does not only wait for it";
+      break;
+    case What::shared_order:
+      does = "exchanges values between threads of a block by atomic or volatile accesses to shared memory";
+      break;
+    case What::host:
+      break;
+  }
+  return where.line == 0 ? fmt::format("a line of the program {}", does)
+                         : fmt::format("{}:{} {}", where.file, where.line, does);
+}
+
+void Assumptions::rearranges(std::uint32_t word, std::uint32_t result, std::uint32_t other, Place place) {
+  if (word != result && word != other) keep(rearranged_, Rearranged{word, result, other}, place);
+}
+
+void Assumptions::leave(std::span<const std::byte> bytes) {
+  for (std::size_t k = 0; k + sizeof(std::uint32_t) <= bytes.size(); k += sizeof(std::uint32_t)) {
+    std::uint32_t word;
+    std::memcpy(&word, bytes.data() + k, sizeof word);
+    has_left_more_ = has_left_more_ || left_.size() >= most;
+    keep(left_, word, 0);
+  }
+}
+
+void Assumptions::depends(Breach::What what, Place place) {
+  std::optional<Place>& first = first_[static_cast<std::size_t>(what)];
+  if (!first) first = place;
+}
+
+std::vector<Breach> Assumptions::breaches(const IsElement& is_element, const std::vector<SourcePlace>& places) const {
+  std::array<std::optional<Place>, kinds> first = first_;
+  const auto note = [&](Breach::What what, Place place) {
+    std::optional<Place>& known = first[static_cast<std::size_t>(what)];
+    known = known ? std::min(*known, place) : place;
+  };
+  for (const auto& [word, place] : looks_)
+    if (is_element(word)) note(Breach::What::element, place);
+  for (const auto& [bits, place] : rearranged_)
+    if (is_element(bits.word) && !is_element(bits.result) && !is_element(bits.other)) note(Breach::What::element, place);
+  if (has_left_more_ || std::ranges::any_of(left_, [&](const auto& left) { return is_element(left.first); }))
+    note(Breach::What::host, 0);
+  std::vector<Breach> breaches;
+  for (std::size_t k = 0; k < kinds; ++k) {
+    const auto what = static_cast<Breach::What>(k);
+    if (first[k]) breaches.push_back({what, what == Breach::What::host ? SourcePlace{} : places[*first[k]]});
+  }
+  return breaches;
+}
+
+}  // namespace scanlab::vgpu

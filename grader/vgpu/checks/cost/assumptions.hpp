@@ -1,0 +1,84 @@
+// What a proof by names assumes of a program (AdditionGraph), and where a call breaks it.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "vgpu/core/run/fault.hpp"
+#include "vgpu/core/run/observer.hpp"
+
+namespace scanlab::vgpu {
+
+/// An assumption that a call has broken, and the first place of that.
+struct Breach {
+  enum class What : std::uint8_t {
+    element,        ///< it does more with elements than move and add them
+    host,           ///< elements, or parts of them, get to the host or are copied by the byte
+    clock,          ///< the four of Dependence
+    place,
+    active_lanes,
+    barrier_state,
+    shared_order,   ///< threads of a block exchange values by atomic or volatile accesses to shared memory
+  };
+  What what = What::element;
+  SourcePlace where;  ///< unknown for `host`
+
+  /// Whether only the order of threads is in question: the result holds for the orders that were run.
+  bool is_of_order() const { return what == What::shared_order; }
+  /// "scan.cu:27 looks at what an element is, and does not only add".
+  std::string text() const;
+};
+
+/// The record of one call: values that may be elements are kept until it is asked which were.
+class Assumptions {
+ public:
+  /// Is a word of 32 bits an element's name, or half of one? Asked once for each that was kept.
+  using IsElement = std::function<bool(std::uint32_t word)>;
+  /// Which place of the learner's an event has.
+  using Place = std::uint32_t;
+
+  /// A word that something is computed with.
+  void looks_at(std::uint32_t word, Place place) { keep(looks_, word, place); }
+  /// A word whose bits get into these words of a result, of which one may be an element again.
+  void rearranges(std::uint32_t word, std::uint32_t result, std::uint32_t other, Place place);
+  /// Words that leave the device, or of which parts are copied.
+  void leave(std::span<const std::byte> bytes);
+  void depends(Breach::What what, Place place);
+
+  /// The first of each kind, the most serious first. `places` are those that events were given by number.
+  std::vector<Breach> breaches(const IsElement& is_element, const std::vector<SourcePlace>& places) const;
+
+ private:
+  static constexpr std::size_t most = 1 << 16;  ///< a program that looks at elements all the time is soon known
+  static constexpr std::size_t kinds = 7;
+  using Words = std::unordered_map<std::uint32_t, Place>;
+
+  template <class Known, class Key>
+  static void keep(Known& known, const Key& key, Place place) {
+    if (known.size() < most) known.try_emplace(key, place);
+  }
+
+  Words looks_, left_;
+  struct Rearranged {
+    std::uint32_t word = 0, result = 0, other = 0;
+    bool operator==(const Rearranged&) const = default;
+  };
+  struct Hash {
+    std::size_t operator()(const Rearranged& r) const {
+      return (r.word * 0x9E37'79B9'7F4A'7C15u ^ r.result) * 0x9E37'79B9'7F4A'7C15u ^ r.other;
+    }
+  };
+  std::unordered_map<Rearranged, Place, Hash> rearranged_;
+  bool has_left_more_ = false;  ///< than is kept
+  std::array<std::optional<Place>, kinds> first_;
+};
+
+}  // namespace scanlab::vgpu
