@@ -184,8 +184,14 @@ void HostWatch::close_reachable(std::span<const std::byte> bytes, std::size_t& t
     if (is_open && size <= to_read) {
       // Structures in shared memory have pointers to others. Closed first, it is found once.
       to_read -= size;
-      const std::vector<std::byte> copy(reinterpret_cast<const std::byte*>(begin),
-                                        reinterpret_cast<const std::byte*>(begin) + size);
+      // Pages that have not been used stay so: the check for unwritten memory asks the system for that.
+      std::vector<unsigned char> is_there(size / vgpu::page_bytes);
+      std::vector<std::byte> copy;
+      if (mincore(reinterpret_cast<void*>(begin), size, is_there.data()) == 0)
+        for (std::size_t page = 0; page < is_there.size(); ++page) {
+          const auto* const from = reinterpret_cast<const std::byte*>(begin) + page * vgpu::page_bytes;
+          if (is_there[page] & 1) copy.insert(copy.end(), from, from + vgpu::page_bytes);
+        }
       used(device, size, How::closed);
       close_reachable(copy, to_read);
     } else {

@@ -134,6 +134,8 @@ std::int32_t Requests::allocate(const Request& request, Payload, Answer& answer)
     if (options_.on_no_memory) options_.on_no_memory(request.bytes);
     return wire::error::memory_allocation;
   }
+  // On a GPU its pages come from the system when they are first used.
+  if (kind == wire::Allocate::managed) std::memset(device_.memory().host(base), 0, request.bytes);
   traffic.flow.leaves(DataFlow::Out::addresses, sizeof base);
   ++next_allocation_;
   allocations_.emplace(base, request.bytes);

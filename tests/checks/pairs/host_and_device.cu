@@ -130,7 +130,28 @@ struct Event {
   operator cudaEvent_t() const { return e; }
 };
 
+__global__ void double_all(int* x, int length) {
+  for (int i = threadIdx.x; i < length; i += blockDim.x) x[i] *= 2;
+}
+
+__global__ void copy_all(int* y, const int* x, int length) {
+  for (int i = threadIdx.x; i < length; i += blockDim.x) y[i] = x[i];
+}
+
+__global__ void choose(int* out, const int* flag) {
+  *out = *flag == 0 ? 1 : 2;
+}
+
+/// Managed memory that nothing has been written to.
+struct Unwritten {
+  int* p;
+  explicit Unwritten(size_t count = n) { cudaMallocManaged(&p, count * sizeof(int)); }
+  ~Unwritten() { cudaFree(p); }
+  operator int*() const { return p; }
+};
+
 volatile int sink;
+int h_out[4 * page];
 
 // ---- managed memory -------------------------------------------------------------------------------------------------
 
@@ -1033,4 +1054,125 @@ HOST(allocation_waits) {
   int h;
   cudaMemcpy(&h, y, sizeof h, cudaMemcpyDeviceToHost);
   sink = x[0];
+}
+
+// ---- managed memory that nobody has written -------------------------------------------------------------------------
+
+// wrong: uninitialised.global | on a GPU such memory holds zeros at first
+HOST(flag_never_written) {
+  Unwritten flag(1);
+  OnDevice out;
+  choose<<<1, 1>>>(out, flag);
+  cudaMemcpy(h_out, out, sizeof(int), cudaMemcpyDeviceToHost);
+}
+
+// right
+HOST(flag_written_as_zero) {
+  Unwritten flag(1);
+  OnDevice out;
+  *flag = 0;
+  choose<<<1, 1>>>(out, flag);
+  cudaMemcpy(h_out, out, sizeof(int), cudaMemcpyDeviceToHost);
+}
+
+// wrong: uninitialised.global
+HOST(flag_never_written_beside_another) {
+  Unwritten flag(1);
+  Managed other;
+  OnDevice out;
+  choose<<<1, 1>>>(out, flag);
+  cudaMemcpy(h_out, out, sizeof(int), cudaMemcpyDeviceToHost);
+}
+
+// right
+HOST(flag_set_by_the_device) {
+  Unwritten flag(1);
+  OnDevice out;
+  cudaMemset(flag, 0, sizeof(int));
+  choose<<<1, 1>>>(out, flag);
+  cudaMemcpy(h_out, out, sizeof(int), cudaMemcpyDeviceToHost);
+}
+
+// wrong: uninitialised.global
+HOST(managed_counter_never_written) {
+  Unwritten count(1);
+  add_to<<<1, 4>>>(count);
+  cudaDeviceSynchronize();
+  sink = *count;
+}
+
+// right
+HOST(managed_counter_written_as_zero) {
+  Unwritten count(1);
+  *count = 0;
+  add_to<<<1, 4>>>(count);
+  cudaDeviceSynchronize();
+  sink = *count;
+}
+
+// wrong: uninitialised.global
+HOST(managed_input_never_written) {
+  Unwritten x, y;
+  copy_to<<<1, n>>>(y, x);
+  cudaDeviceSynchronize();
+  sink = y[0];
+}
+
+// right
+HOST(managed_input_read_from_a_file) {
+  Unwritten x, y;
+  FILE* file = fopen("/dev/zero", "rb");
+  if (fread(x, 1, bytes, file) != bytes) printf("out: a system call fails\n");
+  fclose(file);
+  copy_to<<<1, n>>>(y, x);
+  cudaDeviceSynchronize();
+  sink = y[0];
+}
+
+// right
+HOST(room_for_more_than_there_is) {
+  Unwritten x(4 * page), y(4 * page);
+  for (int i = 0; i < n; ++i) x[i] = i;
+  double_all<<<1, n>>>(x, 4 * page);
+  copy_all<<<1, n>>>(y, x, 4 * page);
+  cudaDeviceSynchronize();
+  for (int i = 0; i < n; ++i) sink = y[i];
+}
+
+// right
+HOST(managed_output_of_a_kernel) {
+  Unwritten x, y;
+  fill<<<1, n>>>(x, 2);
+  copy_to<<<1, n>>>(y, x);
+  cudaDeviceSynchronize();
+  sink = y[0];
+}
+
+// ---- the kind of a copy ---------------------------------------------------------------------------------------------
+
+// advice: copy.kind | write cudaMemcpyDeviceToDevice
+HOST(to_device_between_two_of_the_device) {
+  OnDevice x, y;
+  cudaMemcpy(y, x, bytes, cudaMemcpyHostToDevice);  // here
+}
+
+// advice: copy.kind
+HOST(to_host_between_two_of_the_device) {
+  OnDevice x, y;
+  for (int k = 0; k < 3; ++k) cudaMemcpy(y + k, x, 4, cudaMemcpyDeviceToHost);  // here
+}
+
+// right
+HOST(on_device_between_two_of_the_device) {
+  OnDevice x, y;
+  cudaMemcpy(y, x, bytes, cudaMemcpyDeviceToDevice);
+  cudaMemcpy(y, x, bytes, cudaMemcpyDefault);
+}
+
+// right
+HOST(to_device_from_managed) {
+  OnDevice x;
+  Managed y;
+  cudaMemcpy(x, y, bytes, cudaMemcpyHostToDevice);
+  cudaMemcpy(y, x, bytes, cudaMemcpyDeviceToHost);
 }
