@@ -77,9 +77,9 @@ cudaError_t submit(Client& state, cudaStream_t stream, cudaGraphNodeType type, W
   if (const cudaError_t error = state.refuse_implicit_capture(stream); error != cudaSuccess) return error;
   state.await_host_functions(stream);
   state.work_in(stream);
-  if (state.reports_host()) state.note_call_site(type == cudaGraphNodeTypeKernel && !launch_site.empty()
-                                                     ? std::exchange(launch_site, {})
-                                                     : frames_here());
+  if (state.reports_host())
+    state.note_call_site(type == cudaGraphNodeTypeKernel && !launch_site.empty() ? std::exchange(launch_site, {})
+                                                                                 : frames_here());
   const cudaError_t error = work(state, stream);
   state.note_work(stream);
   return error;

@@ -29,7 +29,9 @@ bool fits(const Client& state, const void* pointer, bool device_claimed) {
 /// The kind claims that one end of a copy between two device pointers is the host's.
 bool is_misnamed(const Client& state, const void* to, const void* from, cudaMemcpyKind kind) {
   if (kind != cudaMemcpyHostToDevice && kind != cudaMemcpyDeviceToHost) return false;
-  const auto is_of_device = [&](const void* pointer) { return in_device_window(pointer) && !is_shared(state, pointer); };
+  const auto is_of_device = [&](const void* pointer) {
+    return in_device_window(pointer) && !is_shared(state, pointer);
+  };
   return is_of_device(to) && is_of_device(from);
 }
 

@@ -1,8 +1,9 @@
 // Watches what the program does with memory that kernels and copies may still use, for the check race.host.
 //
-// From a launch or an asynchronous copy on, the pages that it may use cannot be accessed by this process. An access then
-// ends in a signal handler, which reports it to the device with its place in the program, and lets the one instruction
-// run. Whether it is a mistake only the device knows: what the work has touched, and what the host has waited for.
+// From a launch or an asynchronous copy on, the pages that it may use cannot be accessed by this process. An access
+// then ends in a signal handler, which reports it to the device with its place in the program, and lets the one
+// instruction run. Whether it is a mistake only the device knows: what the work has touched, and what the host has
+// waited for.
 //
 // Pages are opened as soon as the device says that no work which the host does not know to be done uses their array.
 // System calls cannot be stopped so: they fail where a page is closed. So pages are closed for work that is given the
@@ -35,7 +36,7 @@ class HostWatch {
   /// Pages of this process from `begin` on, which are those of the device from `device` on.
   struct Area {
     Address device = 0;
-    Address data = 0;  ///< on the device: where what lies there begins, in the first page
+    Address data = 0;                 ///< on the device: where what lies there begins, in the first page
     bool is_for_all_kernels = false;  ///< a __managed__ variable
     std::vector<How> pages;
     std::size_t count = 0;  ///< of pages that are not open
@@ -75,9 +76,9 @@ class HostWatch {
 
   std::atomic_flag busy_ = ATOMIC_FLAG_INIT;  ///< a handler can wait for it: it is held for moments, by no handler
   Areas areas_;
-  std::atomic<std::size_t> closed_ = 0;  ///< areas with pages that are not open
-  unsigned steps_left_ = 100'000;        ///< of the whole program
-  std::atomic<std::uint64_t> epoch_ = 0; ///< grows when pages are closed
+  std::atomic<std::size_t> closed_ = 0;   ///< areas with pages that are not open
+  unsigned steps_left_ = 100'000;         ///< of the whole program
+  std::atomic<std::uint64_t> epoch_ = 0;  ///< grows when pages are closed
 };
 
 /// The handler is in place: the program has set no other.

@@ -344,9 +344,8 @@ std::int32_t Requests::note_call_site(const Request&, Payload place, Answer&) {
 std::int32_t Requests::host_access(const Request& request, Payload place, Answer& answer) {
   // After a fault the device does nothing, and what the host waits for is not reported any more.
   if (!options_.work || !options_.reports_host || pending_error_ != 0) return wire::error::success;
-  const vgpu::InUse in_use =
-      options_.work->host_accessed({request.to, std::min<std::uint64_t>(request.bytes, 64), request.value != 0,
-                                    place_of(place)});
+  const vgpu::InUse in_use = options_.work->host_accessed(
+      {request.to, std::min<std::uint64_t>(request.bytes, 64), request.value != 0, place_of(place)});
   answer.reply.value = (in_use.array ? wire::in_use_array : 0) | (in_use.page ? wire::in_use_page : 0);
   return wire::error::success;
 }

@@ -280,8 +280,9 @@ std::optional<vgpu::Finding> find_misnamed_copies(const server::Traffic& traffic
     finding.parts.emplace_back().does = traffic.misnamed_copies == 1 ? "it is made" : "the first is made";
     finding.parts.back().where = place;
   }
-  finding.advice = "a GPU copies them all the same: write cudaMemcpyDeviceToDevice, or look whether one of the pointers "
-                   "should be the host's";
+  finding.advice =
+      "a GPU copies them all the same: write cudaMemcpyDeviceToDevice, or look whether one of the pointers "
+      "should be the host's";
   return finding;
 }
 

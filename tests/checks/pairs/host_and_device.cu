@@ -423,7 +423,7 @@ HOST(variable_beside_other_kernel) {
 }
 
 // wrong: race.host
-HOST(managed_after_free_of_another_thread) {
+HOST(managed_by_another_thread) {
   Managed x;
   fill<<<1, n>>>(x, 2);
   std::thread reader([&] {
@@ -670,7 +670,8 @@ HOST(host_function_reads) {
   Managed x;
   InStream s;
   fill<<<1, n, 0, s>>>(x, 2);
-  cudaLaunchHostFunc(s, [](void* p) { sink = static_cast<int*>(p)[0]; }, x.p);
+  cudaLaunchHostFunc(
+      s, [](void* p) { sink = static_cast<int*>(p)[0]; }, x.p);
   cudaStreamSynchronize(s);
   sink = x[0];
 }
@@ -681,7 +682,8 @@ HOST(host_function_notifies) {
   InStream s;
   std::promise<void> done;
   fill<<<1, n, 0, s>>>(x, 2);
-  cudaLaunchHostFunc(s, [](void* p) { static_cast<std::promise<void>*>(p)->set_value(); }, &done);
+  cudaLaunchHostFunc(
+      s, [](void* p) { static_cast<std::promise<void>*>(p)->set_value(); }, &done);
   done.get_future().wait();
   sink = x[0];
 }
@@ -861,6 +863,17 @@ HOST(pageable_copied_asynchronously) {
   cudaMemcpyAsync(h, x, bytes, cudaMemcpyDeviceToHost, s);
   sink = h[0];
   cudaDeviceSynchronize();
+}
+
+// right
+HOST(managed_copied) {
+  static int h[n];
+  Managed x;
+  cudaMemcpy(x, h, bytes, cudaMemcpyHostToDevice);
+  sink = x[0];
+  x[1] = 2;
+  cudaMemcpy(x, h, bytes, cudaMemcpyDefault);
+  for (int i = 0; i < n; ++i) x[i] = i;
 }
 
 // wrong: race.host

@@ -156,7 +156,8 @@ void GlobalRaces::touch(const AccessRun& run, How::Kind kind) {
   if (releases && !how.is_for_block)
     for (unsigned k = 0; k < run.count; ++k) block.publish(a.actor.warp + k, run.lanes_of(k));
   if (has_fence_for_host_ && how.writes())
-    has_signal_for_host_ |= (fenced_for_host_[a.actor.slot] >> a.actor.warp & ((std::uint64_t{1} << run.count) - 1)) != 0;
+    has_signal_for_host_ |=
+        (fenced_for_host_[a.actor.slot] >> a.actor.warp & ((std::uint64_t{1} << run.count) - 1)) != 0;
   shadow_.access(run, how, block);
   if (how.is_strong) synchronise(run, how.is_atomic() ? updates : kind == How::Kind::write ? writes : reads);
 }

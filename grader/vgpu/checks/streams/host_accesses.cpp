@@ -18,7 +18,9 @@ InUse StreamRaces::host_accessed(const HostAccess& access) {
   const Address page = access.address / page_bytes * page_bytes;
   for (const std::deque<Done>& line : done_)
     for (auto work = line.rbegin(); work != line.rend(); ++work) {
-      if (work->signals_host || order_.is_known_to_host(work->place)) continue;
+      // What cudaMemcpy has left on its way from pageable memory is nothing that a host thread can come before.
+      const bool is_on_its_way = work->work.host == Work::Host::has_waited;
+      if (work->signals_host || is_on_its_way || order_.is_known_to_host(work->place)) continue;
       const AccessedSpan* conflict = nullptr;
       for (const AccessedSpan& touched : work->spans) {
         const auto reaches_into = [&](Address begin, std::uint64_t bytes) {

@@ -266,8 +266,8 @@ void Uninitialised::may_replay(Replay& replay) {
     origin.end = array->base + array->size;
     origin.finding = finding_of(arrival);
     if (array->shared || array->on_host) {
-      // The host reads it without asking, and may write it. Of managed memory it may look at what has been written only:
-      // but not where that was nothing.
+      // The host reads it without asking, and may write it. Of managed memory it may look at what has been written
+      // only: but not where that was nothing.
       const Allocation* const source =
           arrival.from.space == ptx::StateSpace::global ? memory_.find(arrival.from.address, 1) : nullptr;
       const auto unused = source ? managed_.find(source->base) : managed_.end();
@@ -318,8 +318,9 @@ Finding Uninitialised::finding_of(const Trial::Arrival& arrival) {
       f.element = array ? (from.address - array->base) / from.bytes : 0;
       what = array ? element_of(*array, *f.element, from.bytes) : f.variable;
       f.advice =
-          array && array->shared ? "on a GPU such memory holds zeros at first, which CUDA does not promise: write it on the "
-                                   "host, or cudaMemset it, before a kernel reads it"
+          array && array->shared
+              ? "on a GPU such memory holds zeros at first, which CUDA does not promise: write it on the "
+                "host, or cudaMemset it, before a kernel reads it"
           : from.is_partial()
               ? "look at what writes it: a size is in bytes, n * sizeof(Element) for n elements, and a type through "
                 "which is written must not be smaller than an element"

@@ -9,7 +9,8 @@
 // Managed memory counts as unwritten as long as neither the host nor the device has used the page: the system knows
 // that. So of a page that the host has used nothing is unwritten.
 //
-// Registers and local memory are not looked at, nor memory of the host (pinned and registered), nor what a kernel with malloc() reads. Host threads do not share a launch with this check attached.
+// Registers and local memory are not looked at, nor memory of the host (pinned and registered), nor what a kernel with
+// malloc() reads. Host threads do not share a launch with this check attached.
 #pragma once
 
 #include <cstdint>

@@ -89,7 +89,8 @@ int Memory::share(Address base) {
     copy = mmap(nullptr, pages.bytes, for_data, MAP_SHARED, fd, 0);
   bool is_there = copy != MAP_FAILED;
   if (is_there) {
-    // Pages of zeros are left out: they come when they are first used, so that one can ask the system whether they were.
+    // Pages of zeros are left out: they come when they are first used, so that one can ask the system whether they
+    // were.
     static constexpr std::byte zeros[page_bytes] = {};
     for (std::uint64_t at = 0; at < pages.bytes; at += page_bytes)
       if (std::memcmp(pages.begin + at, zeros, page_bytes) != 0)
