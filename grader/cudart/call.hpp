@@ -24,7 +24,11 @@ cudaError_t call(Body&& body) {
   const std::lock_guard hold(state.mutex);
   if (const cudaError_t error = connect(state); error != cudaSuccess) return record(error);
   if (state.sticky != cudaSuccess) return record(state.sticky);
-  return record(body(state));
+  in_call = true;
+  const cudaError_t error = body(state);
+  in_call = false;
+  if (state.watch.is_stale) state.refresh_watch();
+  return record(error);
 }
 
 /// The same for a call that does nothing here.
@@ -57,6 +61,9 @@ cudaError_t give(T* to, Value&& value) {
   return cudaSuccess;
 }
 
+/// Where the <<<>>> stands whose launch comes next.
+inline thread_local Frames launch_site;
+
 /// Submits work to a stream: `work(Client&, cudaStream_t)` → cudaError_t runs at once, when the host functions that are
 /// before it have ended; on a stream that is being captured it becomes a node of the graph. It holds values, not
 /// references, since a graph outlives the call.
@@ -70,6 +77,9 @@ cudaError_t submit(Client& state, cudaStream_t stream, cudaGraphNodeType type, W
   if (const cudaError_t error = state.refuse_implicit_capture(stream); error != cudaSuccess) return error;
   state.await_host_functions(stream);
   state.work_in(stream);
+  if (state.reports_host())
+    state.note_call_site(type == cudaGraphNodeTypeKernel && !launch_site.empty() ? std::exchange(launch_site, {})
+                                                                                 : frames_here());
   const cudaError_t error = work(state, stream);
   state.note_work(stream);
   return error;

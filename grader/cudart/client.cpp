@@ -18,6 +18,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <thread>
+#include <utility>
 
 #include "cudart/call.hpp"
 #include "cudart/sides.hpp"
@@ -123,6 +124,7 @@ bool Client::connect() {
     return false;
   }
   staging_bytes_ = reply.bytes;
+  reports_host_ = reply.value != 0;
   const std::size_t progress = wire::progress_offset(staging_bytes_);
   void* at = mmap(nullptr, progress + wire::progress_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, staging_fd, 0);
   close(staging_fd);
@@ -154,8 +156,10 @@ Reply Client::exchange(Request request, std::span<const std::byte> payload, std:
   request.stream = stream_;
   if (has_one_thread()) request.flags |= wire::flag_alone;
   ++sent_;
-  // What the program has printed so far stands before what the server reports about its kernels.
-  std::fflush(stdout);
+  // What the program has printed so far stands before what the server reports about its kernels. It may be printing
+  // just now where it is interrupted.
+  if (!is_reporting_) std::fflush(stdout);
+  note_wait(request);
   Reply reply;
   std::vector<std::byte> ignored;
   if (answer == nullptr) answer = &ignored;
@@ -181,6 +185,7 @@ Reply Client::exchange(Request request, std::span<const std::byte> payload, std:
 
 void Client::post(Request request, std::span<const std::byte> payload) {
   if (link != Link::open) return;
+  note_wait(request);
   request.flags |= wire::flag_quiet;
   request.payload_bytes = static_cast<std::uint32_t>(payload.size());
   request.stream = stream_;
@@ -190,6 +195,46 @@ void Client::post(Request request, std::span<const std::byte> payload) {
   std::memcpy(together.data(), &request, sizeof request);
   std::ranges::copy(payload, together.begin() + sizeof request);
   if (!wire::send_all(fd_, together.data(), together.size())) lose("it closed the connection");
+}
+
+/// After some requests the host knows more of what is done.
+void Client::note_wait(const Request& request) {
+  constexpr std::uint32_t waits = wire::flag_blocking | wire::flag_host_waits | wire::flag_host_has_waited;
+  constexpr Op waiting[] = {Op::synchronise, Op::note_host_wait, Op::allocate, Op::release};
+  if (watch.has_closed() && ((request.flags & waits) || std::ranges::find(waiting, request.op) != std::end(waiting)))
+    watch.is_stale = true;
+}
+
+void Client::note_call_site(Frames frames) {
+  if (!reports_host_ || frames == call_site_) return;
+  post({.op = Op::note_call_site}, std::as_bytes(std::span(frames)));
+  call_site_ = std::move(frames);
+}
+
+bool Client::report_access(Address device_address, bool writes, const Frames& frames, std::uint64_t& in_use) {
+  for (int tries = 0; !mutex.try_lock(); ++tries) {
+    if (tries == 50) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  const std::lock_guard hold(mutex, std::adopt_lock);
+  const Request request{.op = Op::host_access, .to = device_address, .bytes = 1, .value = writes};
+  const auto payload = std::as_bytes(std::span(frames));
+  is_reporting_ = true;
+  in_use = wire::in_use_array | wire::in_use_page;
+  if (link != Link::open || in_forked_child)
+    in_use = 0;
+  else if (done(sent_))
+    in_use = exchange(request, payload).value;
+  else
+    post(request, payload);  // a kernel that runs may wait for this thread
+  is_reporting_ = false;
+  return true;
+}
+
+void Client::refresh_watch() {
+  if (!std::exchange(watch.is_stale, false) || !done(sent_)) return;
+  for (const auto& [begin, at] : watch.closed())
+    if (link != Link::open || exchange({.op = Op::host_access, .to = at}).value == 0) watch.open_area(begin);
 }
 
 void Client::print_output(std::uint64_t bytes) {

@@ -18,6 +18,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "cudart/memory/host_watch.hpp"
 #include "cudart/streams/streams.hpp"
 #include "vgpu/core/memory/memory.hpp"
 #include "vgpu/server/protocol.hpp"
@@ -25,8 +26,6 @@
 namespace scanlab::cudart {
 
 namespace wire = server::wire;
-using vgpu::Address;
-
 /// One fat binary of the program: one translation unit. With relocatable device code the fat binaries of all of them.
 struct Module {
   std::vector<std::span<const std::byte>> fatbins;
@@ -217,18 +216,32 @@ class Client {
   cudaError_t refuse_during_capture(cudaStream_t stream);
   cudaError_t refuse_during_capture();
 
+  /// The server wants to know what the host does with memory that kernels use, and from where work is submitted.
+  bool reports_host() const { return reports_host_; }
+  /// Notes where the work that is submitted next was called from.
+  void note_call_site(Frames frames);
+  /// In a signal handler: reports an access to memory that is being watched. `in_use` as wire::Op::host_access answers
+  /// it, or all bits where the device is busy. False: the connection is another thread's.
+  bool report_access(Address device, bool writes, const Frames& frames, std::uint64_t& in_use);
+  /// Opens what no work uses any more that the host does not know to be done, as far as the device can say now.
+  void refresh_watch();
+  HostWatch watch;
+
   /// Forgets everything that cudaDeviceReset destroys.
   void forget();
 
  private:
   void lose(const char* why);
   wire::Request request_of(const Wait& wait, wire::Op op);
+  void note_wait(const wire::Request& request);
   void print_output(std::uint64_t bytes);
   void run_host_functions();
   template <class Piece>
   cudaError_t copy_in_pieces(Address device, std::size_t bytes, std::uint32_t flags, Piece piece);
 
   int fd_ = -1;
+  bool reports_host_ = false, is_reporting_ = false;
+  Frames call_site_;  ///< that was noted last
   std::byte* staging_ = nullptr;
   std::size_t staging_bytes_ = 0;
   std::uint64_t* done_ = nullptr;  ///< the server's count, after the staging buffer

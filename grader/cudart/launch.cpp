@@ -63,6 +63,7 @@ cudaError_t launch(const void* kernel, const LaunchShape& shape, void** argument
     return submit(state, stream, cudaGraphNodeTypeKernel,
                   [request, parameters = std::move(parameters)](Client& client, cudaStream_t) {
                     client.post(request, parameters);
+                    if (client.reports_host()) client.watch.launched(parameters);
                     return cudaSuccess;
                   });
   });
@@ -79,6 +80,7 @@ extern "C" {
 
 unsigned CUDARTAPI __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, cudaStream_t stream) {
   configurations.push_back({{grid, block, shared}, stream});
+  if (client().reports_host()) launch_site = frames_here();
   return 0;
 }
 

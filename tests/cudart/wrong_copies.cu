@@ -8,6 +8,8 @@ int main() {
   cudaMalloc(&d_x, 16);
   show("arguments the wrong way round", cudaMemcpy(h, d_x, 16, cudaMemcpyHostToDevice));
   show("wrong kind", cudaMemcpy(d_x, h, 16, cudaMemcpyDeviceToDevice));
+  show("between two of the device, as from the host", cudaMemcpy(d_x, d_x + 8, 8, cudaMemcpyHostToDevice));
+  show("between two of the host, as to the device", cudaMemcpy(h, h + 16, 16, cudaMemcpyHostToDevice));
   show("too long", cudaMemcpy(d_x, h, 20, cudaMemcpyHostToDevice));
   show("too long from the middle", cudaMemcpy(h, d_x + 8, 9, cudaMemcpyDeviceToHost));
   show("set too long", cudaMemset(d_x, 0, 17));

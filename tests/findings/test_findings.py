@@ -6,18 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from scanlab.judging.compile import build_program
+from scanlab.judging.compile import HOST_LINES, build_program
 from scanlab.judging.toolchain import product
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PAGE = REPOSITORY / "handouts/reading_findings.md"
 PROGRAMS = sorted((REPOSITORY / "handouts/findings").glob("*.cu"))
-ADVICE_ONLY = {"fence_of_the_reader"}
+ADVICE_ONLY = {"copy_kind", "fence_of_the_reader"}
 
 
 def printed(path: Path) -> tuple[int, str]:
     """Return the exit code and the text of `grader/scanlab run FILE --check`, given at the repository's root."""
-    program = build_program([path], "vgpu", [])
+    program = build_program([path], "vgpu", HOST_LINES)
     runner = product("grader/vgpu/server/vgpu-run")
     done = subprocess.run(
         [runner, "--check", program], cwd=REPOSITORY, capture_output=True, text=True, timeout=60, check=False

@@ -26,8 +26,18 @@ bool fits(const Client& state, const void* pointer, bool device_claimed) {
   return in_device_window(pointer) == device_claimed || is_shared(state, pointer);
 }
 
+/// The kind claims that one end of a copy between two device pointers is the host's.
+bool is_misnamed(const Client& state, const void* to, const void* from, cudaMemcpyKind kind) {
+  if (kind != cudaMemcpyHostToDevice && kind != cudaMemcpyDeviceToHost) return false;
+  const auto is_of_device = [&](const void* pointer) {
+    return in_device_window(pointer) && !is_shared(state, pointer);
+  };
+  return is_of_device(to) && is_of_device(from);
+}
+
 cudaError_t check_kind(const Client& state, const void* to, const void* from, cudaMemcpyKind kind) {
-  if (kind == cudaMemcpyDefault) return cudaSuccess;
+  // A GPU copies between two device pointers whichever side the kind calls the host's (seen with 13.0 on an H100).
+  if (kind == cudaMemcpyDefault || is_misnamed(state, to, from, kind)) return cudaSuccess;
   if (static_cast<unsigned>(kind) >= std::size(directions)) return cudaErrorInvalidMemcpyDirection;
   const Direction& direction = directions[kind];
   const bool to_fits = fits(state, to, direction.to_device);
@@ -66,6 +76,40 @@ std::uint32_t host_waits(const Client& state, const void* to, const void* from, 
   return to_device && is_pageable(state, from) ? wire::flag_host_has_waited : wire::flag_host_waits;
 }
 
+/// A copy uses the memory itself; what may still be in use when it returns is watched.
+class OwnUse {
+ public:
+  OwnUse(Client& state, const void* to, const void* from, std::size_t bytes, std::uint32_t flags)
+      : state_(state), to_(to), from_(from), bytes_(bytes), goes_on_((flags & wire::flag_host_waits) == 0) {
+    if (!state_.reports_host()) return;
+    had_closed_ = state_.watch.has_closed();
+    if (!on_device(state, to)) state_.watch.open(address_of(to), bytes);
+    if (!on_device(state, from)) state_.watch.open(address_of(from), bytes);
+  }
+  ~OwnUse() {
+    if (!state_.reports_host()) return;
+    using How = HostWatch::How;
+    // Pages that were opened may be in use by other work as well: then the next access asks.
+    if (goes_on_ || had_closed_) {
+      state_.watch.used(device_address(to_), bytes_, How::closed);
+      state_.watch.used(device_address(from_), bytes_, had_closed_ ? How::closed : How::readable);
+    }
+    state_.watch.is_stale |= had_closed_;
+  }
+  OwnUse(const OwnUse&) = delete;
+  OwnUse& operator=(const OwnUse&) = delete;
+
+ private:
+  Address device_address(const void* pointer) const {
+    return in_device_window(pointer) ? address_of(pointer) : device_alias(state_, pointer);
+  }
+
+  Client& state_;
+  const void *to_, *from_;
+  std::size_t bytes_;
+  bool goes_on_, had_closed_ = false;
+};
+
 cudaError_t copy(Client& state, void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, Waits waits) {
   if (bytes == 0) return waits == Waits::yes ? state.synchronise() : cudaSuccess;
   if (to == nullptr || from == nullptr) return cudaErrorInvalidValue;
@@ -75,12 +119,20 @@ cudaError_t copy(Client& state, void* to, const void* from, std::size_t bytes, c
     if (!on_device(state, side) && !lies_within(state, side, bytes))
       return explain(state, cudaErrorInvalidValue, "copy", side, bytes);
   const std::uint32_t flags = flags_of(waits) | host_waits(state, to, from, waits);
+  const OwnUse own_use(state, to, from, bytes, flags);
   const bool to_device = on_device(state, to), from_device = on_device(state, from);
   // A kernel that still runs may write to pinned or registered memory, which is read in this process.
   if (!from_device) state.drain();
   if (to_device && from_device) {
-    const Request request{
+    Request request{
         .op = Op::copy_on_device, .flags = flags, .to = address_of(to), .from = address_of(from), .bytes = bytes};
+    if (is_misnamed(state, to, from, kind)) {
+      request.flags |= wire::flag_misnamed;
+      if (!state.reports_host())
+        say("copy of kind %s between two device pointers: a GPU copies them all the same; cudaMemcpyDeviceToDevice "
+            "says what it does",
+            directions[kind].name);
+    }
     return explain(state, state.submit(request), "copy on the device", to, bytes);
   }
   if (to_device)
@@ -108,7 +160,10 @@ cudaError_t fill(Client& state, void* to, int value, std::size_t bytes, Waits wa
                                                      : 0;
   const Request request{
       .op = Op::fill, .flags = flags, .to = address_of(to), .bytes = bytes, .value = static_cast<unsigned char>(value)};
-  return explain(state, state.submit(request), "cudaMemset", to, bytes);
+  const cudaError_t error = state.submit(request);
+  if (state.reports_host() && !(flags & wire::flag_host_waits))
+    state.watch.used(address_of(to), bytes, HostWatch::How::closed);
+  return explain(state, error, "cudaMemset", to, bytes);
 }
 
 /// Calls each(0), each(1) … up to the first error.

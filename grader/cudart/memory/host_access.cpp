@@ -11,6 +11,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 
@@ -19,7 +20,7 @@
 namespace scanlab::cudart {
 namespace {
 
-struct sigaction previous_segv, previous_bus;
+struct sigaction previous_segv, previous_bus, previous_trap;
 
 /// Where this program's own code lies, and what is to be added to its symbols' values.
 struct OwnCode {
@@ -100,8 +101,30 @@ const char* verb(const void* context) {
 #endif
 }
 
+bool is_write(const void* context) {
+#if defined(__x86_64__)
+  return (static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_ERR] & 2) != 0;
+#else
+  (void)context;
+  return false;
+#endif
+}
+
+/// After the one instruction that HostWatch has let through.
+void on_trap(int signal, siginfo_t*, void* context) {
+  const int code = errno;
+  if (!client().watch.on_step(context)) sigaction(signal, &previous_trap, nullptr);
+  errno = code;
+}
+
 void on_fault(int signal, siginfo_t* info, void* context) {
   const auto address = reinterpret_cast<Address>(info->si_addr);
+  const int code = errno;
+  if (signal == SIGSEGV && info->si_code == SEGV_ACCERR && client().reports_host() &&
+      client().watch.on_fault(address, is_write(context), context)) {
+    errno = code;
+    return;
+  }
   const bool ours =
       info->si_code > 0 && address >= vgpu::code_window && address < vgpu::global_window + vgpu::global_window_bytes;
   if (ours) {
@@ -128,6 +151,11 @@ void on_fault(int signal, siginfo_t* info, void* context) {
 
 }  // namespace
 
+bool catches_faults() {
+  struct sigaction current {};
+  return sigaction(SIGSEGV, nullptr, &current) == 0 && current.sa_sigaction == on_fault;
+}
+
 void watch_host_accesses() {
   void* frame[1];
   (void)backtrace(frame, 1);  // its first call loads a library, which a signal handler may not do
@@ -145,6 +173,9 @@ void watch_host_accesses() {
   sigemptyset(&action.sa_mask);
   sigaction(SIGSEGV, &action, &previous_segv);
   sigaction(SIGBUS, &action, &previous_bus);
+  if (!client().reports_host()) return;
+  action.sa_sigaction = on_trap;
+  sigaction(SIGTRAP, &action, &previous_trap);
 }
 
 }  // namespace scanlab::cudart

@@ -34,6 +34,17 @@ Pages pages_of(Address base, std::size_t bytes) {
   return {reinterpret_cast<std::byte*>(begin), end - begin};
 }
 
+/// Those that hold nothing else.
+Pages inner_pages_of(Address base, std::size_t bytes) {
+  const Address begin = (base + vgpu::page_bytes - 1) / vgpu::page_bytes * vgpu::page_bytes;
+  const Address end = (base + bytes) / vgpu::page_bytes * vgpu::page_bytes;
+  return {reinterpret_cast<std::byte*>(begin), end > begin ? end - begin : 0};
+}
+
+Address address_of_pages(const Pages& pages) {
+  return reinterpret_cast<Address>(pages.begin);
+}
+
 }  // namespace
 
 cudaError_t Client::share(Address base, std::size_t bytes, void* host, std::uint64_t module,
@@ -53,6 +64,20 @@ cudaError_t Client::share(Address base, std::size_t bytes, void* host, std::uint
     std::memcpy(window.begin, own.begin, own.bytes);
     mapped = map(own);
   }
+  if (mapped && reports_host_) {
+    if (host == nullptr) {
+      watch.add(address_of_pages(window), window.bytes, address_of_pages(window), base, !variable.empty());
+      if (!variable.empty()) {
+        // Kernels may have used it before the host first does: the device knows, when it has time to answer.
+        watch.used(base, bytes, HostWatch::How::closed);
+        watch.is_stale = true;
+      }
+    } else if (const Pages inner = inner_pages_of(reinterpret_cast<Address>(host), bytes); inner.bytes > 0) {
+      const Address begin = address_of_pages(inner);
+      const Address device_begin = base + (begin - reinterpret_cast<Address>(host));
+      watch.add(begin, inner.bytes, device_begin, device_begin, false);
+    }
+  }
   if (!mapped) say("the system refuses to map memory that host and device share: %s", std::strerror(errno));
   close(fd);
   return mapped ? cudaSuccess : cudaErrorMemoryAllocation;
@@ -60,11 +85,13 @@ cudaError_t Client::share(Address base, std::size_t bytes, void* host, std::uint
 
 void Client::unmap(Address base, std::size_t bytes) {
   const Pages pages = pages_of(base, bytes);
+  watch.remove(address_of_pages(pages));
   (void)mmap(pages.begin, pages.bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
 void Client::take_back(const void* host, const Registration& registration) {
   if (registration.device == 0) return;
+  watch.remove(address_of_pages(inner_pages_of(reinterpret_cast<Address>(host), registration.bytes)));
   const Pages own = pages_of(reinterpret_cast<Address>(host), registration.bytes);
   const Pages window = pages_of(registration.device, registration.bytes);
   // Filled elsewhere and moved here in one step: the pages may hold what is in use right now.

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "vgpu/checks/check.hpp"
@@ -30,6 +32,10 @@ class CheckSuite {
   void explain(Fault& fault) const { counters_.explain(fault); }
   /// To be notified of the streams in which the work is.
   WorkListener* work() { return &streams_; }
+  /// See StreamRaces::source_of.
+  void locate_host_by(std::function<SourcePlace(const HostPlace&)> source_of) {
+    streams_.source_of = std::move(source_of);
+  }
   /// See StreamRaces::left_out.
   std::string left_out() const { return streams_.left_out(); }
 

@@ -21,12 +21,13 @@
 namespace scanlab::server::wire {
 
 inline constexpr std::uint32_t magic = 0x5550'4756;  ///< "VGPU"
-inline constexpr std::uint32_t version = 4;
+inline constexpr std::uint32_t version = 5;
 /// Environment variable with the number of the program's end of the socket.
 inline constexpr const char* fd_variable = "SCANLAB_VGPU_FD";
 
 enum class Op : std::uint32_t {
-  hello = 1,  ///< value: version → payload DeviceFacts; bytes: size of the staging buffer; its descriptor by SCM_RIGHTS
+  hello = 1,  ///< value: version → payload DeviceFacts; bytes: size of the staging buffer; its descriptor by
+              ///< SCM_RIGHTS; value: 1 when what the host does is reported (see note_call_site, host_access)
   load_module,    ///< payload: fat binary, or those of several files that are one program → id
   unload_module,  ///< id
   find_kernel,    ///< id: module, payload: mangled name → id, payload KernelFacts and its parameters' places
@@ -57,10 +58,17 @@ enum class Op : std::uint32_t {
   wait_event,       ///< stream, id: what the stream is given from now on comes after the event
   note_host_wait,   ///< the host has waited. value: HostWait; stream or id: an event
   drop_stream,      ///< stream
+  note_call_site,   ///< payload: the HostPlace of the call whose work comes next
+  host_access,      ///< to, bytes (0: only asks), value: 1 to write, payload: HostPlace → value: bits of in_use_…
 };
 
 /// What the host has waited for.
 enum class HostWait : std::uint64_t { none, stream, event, all };
+
+/// What work uses that the host does not know to be done.
+inline constexpr std::uint64_t in_use_array = 1, in_use_page = 2;
+/// Of a HostPlace.
+inline constexpr std::size_t most_places = 16;
 
 /// How `allocate` names the memory in messages.
 enum class Allocate : std::uint64_t { ordinary, managed, pinned, registered };
@@ -80,6 +88,7 @@ inline constexpr std::uint32_t flag_host_waits = 8, flag_host_has_waited = 16;
 inline constexpr std::uint32_t flag_stream_ordered = 32;  ///< of allocate and release: cudaMallocAsync, cudaFreeAsync
 inline constexpr std::uint32_t flag_by_async = 64;        ///< of copies and sets: by the call whose name ends so
 inline constexpr std::uint32_t flag_alone = 128;          ///< the program has one thread, which waits for the reply
+inline constexpr std::uint32_t flag_misnamed = 256;       ///< of copy_on_device: its kind calls one end the host's
 /// Bits of Request::stream; below them its number: 0 is the legacy default stream.
 inline constexpr std::uint64_t stream_non_blocking = std::uint64_t{1} << 63, stream_per_thread = std::uint64_t{1} << 62;
 /// Bits of Reply::flags.
@@ -88,7 +97,8 @@ inline constexpr std::uint32_t flag_sticky = 1;  ///< `error` stays until the de
 /// Requests that can do without a reply (flag_quiet).
 constexpr bool may_be_quiet(Op op) {
   constexpr Op quiet[] = {Op::launch,          Op::fill,       Op::copy_on_device, Op::record_event,
-                          Op::note_error_read, Op::wait_event, Op::note_host_wait, Op::drop_stream};
+                          Op::note_error_read, Op::wait_event, Op::note_host_wait, Op::drop_stream,
+                          Op::note_call_site,  Op::host_access};
   return std::ranges::find(quiet, op) != std::end(quiet);
 }
 

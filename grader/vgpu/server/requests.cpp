@@ -116,6 +116,7 @@ std::int32_t Requests::hello(const Request& request, Payload, Answer& answer) {
   facts.l2_bytes = profile.l2_bytes;
   answer.append(facts);
   answer.reply.bytes = staging_.size();
+  answer.reply.value = options_.reports_host;
   answer.send_fd = staging_.fd();
   return wire::error::success;
 }
@@ -138,6 +139,8 @@ std::int32_t Requests::allocate(const Request& request, Payload, Answer& answer)
     if (options_.on_no_memory) options_.on_no_memory(request.bytes);
     return wire::error::memory_allocation;
   }
+  // On a GPU its pages come from the system when they are first used.
+  if (kind == wire::Allocate::managed) std::memset(device_.memory().host(base), 0, request.bytes);
   traffic.flow.leaves(DataFlow::Out::addresses, sizeof base);
   ++next_allocation_;
   allocations_.emplace(base, request.bytes);
@@ -217,6 +220,7 @@ std::int32_t Requests::copy_on_device(const Request& request, Payload, Answer&) 
     report_ends(request.to, request.bytes);
   }
   if (!device_.memory().copy(request.to, request.from, request.bytes)) return wire::error::invalid_value;
+  if (request.flags & wire::flag_misnamed && traffic.misnamed_copies++ == 0) traffic.misnamed_at = call_site_;
   traffic.flow.comes(DataFlow::In::device_copies, bytes_of_a_choice);
   advance_device_side(2 * request.bytes);
   return wire::error::success;
@@ -349,6 +353,30 @@ std::int32_t Requests::note_error_read(const Request&, Payload, Answer&) {
   return wire::error::success;
 }
 
+namespace {
+
+vgpu::HostPlace place_of(std::span<const std::byte> payload) {
+  vgpu::HostPlace place(payload.size() / sizeof(std::uint64_t));
+  std::memcpy(place.data(), payload.data(), place.size() * sizeof(std::uint64_t));
+  return place;
+}
+
+}  // namespace
+
+std::int32_t Requests::note_call_site(const Request&, Payload place, Answer&) {
+  call_site_ = place_of(place);
+  return wire::error::success;
+}
+
+std::int32_t Requests::host_access(const Request& request, Payload place, Answer& answer) {
+  // After a fault the device does nothing, and what the host waits for is not reported any more.
+  if (!options_.work || !options_.reports_host || pending_error_ != 0) return wire::error::success;
+  const vgpu::InUse in_use = options_.work->host_accessed(
+      {request.to, std::min<std::uint64_t>(request.bytes, 64), request.value != 0, place_of(place)});
+  answer.reply.value = (in_use.array ? wire::in_use_array : 0) | (in_use.page ? wire::in_use_page : 0);
+  return wire::error::success;
+}
+
 std::int32_t Requests::nothing(const Request&, Payload, Answer&) {
   return wire::error::success;
 }
@@ -357,6 +385,7 @@ const Requests::Kind* Requests::kind_of(Op op) {
   using R = Requests;
   constexpr auto memory = Kind::uses_memory, after_fault = Kind::is_done_after_fault;
   constexpr std::size_t name = 64 << 10, parameters = 32 << 10;
+  constexpr std::size_t places = wire::most_places * sizeof(std::uint64_t);
   constexpr const char *copied = "cudaMemcpy", *copied_async = "cudaMemcpyAsync";
   constexpr const char *allocated = "cudaMallocAsync", *freed = "cudaFreeAsync";  // only these are work of a stream
   static constexpr Kind kinds[] = {
@@ -389,6 +418,8 @@ const Requests::Kind* Requests::kind_of(Op op) {
       {Op::wait_event, &R::nothing, after_fault},
       {Op::note_host_wait, &R::nothing, after_fault},
       {Op::drop_stream, &R::nothing, after_fault},
+      {Op::note_call_site, &R::note_call_site, after_fault, places},
+      {Op::host_access, &R::host_access, after_fault, places},
   };
   const Kind* kind = std::ranges::find(kinds, op, &Kind::op);
   return kind == std::end(kinds) ? nullptr : kind;

@@ -29,7 +29,9 @@ struct Traffic {
   std::uint64_t copies_to_host = 0, bytes_to_host = 0;
   std::uint64_t allocations = 0, releases = 0;
   std::uint64_t shared = 0;          ///< allocations and variables that the host could see without a copy at any time
-  std::uint64_t output_dropped = 0;  ///< bytes of device printf beyond SessionOptions::output_bytes
+  vgpu::HostPlace misnamed_at;       ///< the first of them
+  std::uint64_t misnamed_copies = 0;  ///< between two device pointers, of a kind that calls one of them the host's
+  std::uint64_t output_dropped = 0;   ///< bytes of device printf beyond SessionOptions::output_bytes
   DataFlow flow;                     ///< with SessionOptions::counts_data_flow
 };
 
@@ -59,6 +61,7 @@ struct SessionOptions {
   std::uint64_t max_shared_bytes = ~std::uint64_t{0};  ///< of all memory that is shared so at the same time
   /// Called before each launch that is about to run, in the serving thread, with the session's lock held.
   std::function<void(const vgpu::LaunchRequest&)> before_launch;
+  bool reports_host = false;           ///< the listener to its work wants to know what the host does, too
   vgpu::WorkListener* work = nullptr;  ///< is notified of the program's streams, in the serving thread; not owned
 };
 
@@ -137,7 +140,7 @@ class Requests {
   using Handler = std::int32_t(const wire::Request& request, Payload payload, Answer& answer);
   Handler hello, load_module, unload_module, find_kernel, find_symbol, allocate, share, release, check_range, copy,
       copy_on_device, fill, check_launch, launch, synchronise, read_output, memory_info, record_event, event_time,
-      drop_event, occupancy, reset, set_heap_limit, note_error_read, nothing;
+      drop_event, occupancy, reset, set_heap_limit, note_error_read, note_call_site, host_access, nothing;
 
   void handle(const wire::Request& request, Payload payload, Answer& answer);
   /// What the listener to the program's work has to know of a request; called before and after it.
@@ -193,6 +196,7 @@ class Requests {
   std::int32_t late_error_ = 0;     ///< a refused launch that had no reply; not sticky
   std::string output_;              ///< device printf's text, not fetched yet
   std::size_t output_read_ = 0;
+  vgpu::HostPlace call_site_;  ///< of the work that comes next
   bool greeted_ = false;
   struct {
     wire::Op op{};

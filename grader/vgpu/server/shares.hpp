@@ -56,9 +56,12 @@ class Shares {
     share.known = static_cast<std::byte*>(known);
     share.mapped = static_cast<std::byte*>(outside);
     share.outside = share.mapped + in_page;
-    // What lies there already counts as given with the next `give`.
-    std::memset(share.known, static_cast<int>(vgpu::poison), share.bytes);
-    std::memset(share.outside, static_cast<int>(vgpu::poison), share.bytes);
+    // What lies there already counts as given with the next `give`; but not what memory begins with, of either kind.
+    const bool is_zero =
+        std::all_of(share.device, share.device + share.bytes, [](std::byte b) { return b == std::byte{}; });
+    const int before = is_zero ? 0 : static_cast<int>(vgpu::poison);
+    std::memset(share.known, before, share.bytes);
+    std::memset(share.outside, before, share.bytes);
     bytes_ += share.bytes;
     shares_.emplace(base, share);
     return fd;

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
@@ -26,6 +27,7 @@
 #include "vgpu/server/child.hpp"
 #include "vgpu/server/command_line.hpp"
 #include "vgpu/server/fault_reports.hpp"
+#include "vgpu/server/host_lines.hpp"
 #include "vgpu/server/prove.hpp"
 #include "vgpu/server/session.hpp"
 
@@ -265,6 +267,25 @@ std::optional<vgpu::Finding> find_unread_errors(const server::Traffic& traffic) 
   return finding;
 }
 
+/// Copies that a GPU makes all the same, though their kind is another one.
+std::optional<vgpu::Finding> find_misnamed_copies(const server::Traffic& traffic, server::HostLines& host_lines) {
+  if (traffic.misnamed_copies == 0) return std::nullopt;
+  vgpu::Finding finding;
+  finding.id = "copy.kind";
+  finding.weight = vgpu::Finding::Weight::advice;
+  finding.headline = fmt::format(
+      "COPY (advice): {} between two device pointers, of the kind cudaMemcpyHostToDevice or cudaMemcpyDeviceToHost",
+      traffic.misnamed_copies == 1 ? "a copy" : fmt::format("{} copies", traffic.misnamed_copies));
+  if (const vgpu::SourcePlace place = host_lines(traffic.misnamed_at); place.line != 0) {
+    finding.parts.emplace_back().does = traffic.misnamed_copies == 1 ? "it is made" : "the first is made";
+    finding.parts.back().where = place;
+  }
+  finding.advice =
+      "a GPU copies them all the same: write cudaMemcpyDeviceToDevice, or look whether one of the pointers "
+      "should be the host's";
+  return finding;
+}
+
 void print_findings(const vgpu::CheckSuite::Findings& findings) {
   const std::size_t shown = std::min(findings.list.size(), most_shown);
   for (std::size_t k = 0; k < shown; ++k) fmt::print(stderr, "{}\n", with_short_paths(findings.list[k].text()));
@@ -306,7 +327,12 @@ int run(Arguments& arguments) {
   };
   options.on_no_memory = [&](std::uint64_t bytes) { reports.note(no_memory_text(bytes, device)); };
   options.on_reply = [&reports] { reports.print(); };
-  if (checks) options.work = checks->work();
+  server::HostLines host_lines(arguments.program.file);
+  if (checks) {
+    options.work = checks->work();
+    options.reports_host = true;
+    checks->locate_host_by(std::ref(host_lines));
+  }
   const auto [session_fd, program_fd] = server::connected_sockets();
   server::Session session(device, session_fd, std::move(options));
 
@@ -345,6 +371,7 @@ int run(Arguments& arguments) {
       if (finding) findings.list.insert(at, *std::move(finding)), ++findings.total;
     };
     add(find_unread_errors(session.traffic()), findings.list.begin());
+    add(find_misnamed_copies(session.traffic(), host_lines), findings.list.end());
     // After a fault no cudaFree works any more.
     if (WIFEXITED(status) && !has_fault) add(find_leak(session), findings.list.end());
   }

@@ -49,6 +49,7 @@ void Requests::report_before(const Request& request) {
   if (request.op == Op::copy_to_device && is_known(request.from)) work.read_too = request.from;
   if (request.op == Op::copy_to_host && is_known(request.to)) work.written_too = request.to;
   work.bytes_too = request.bytes;
+  work.place = call_site_;
   options_.work->work_begin(work);
 }
 

@@ -23,13 +23,15 @@ FOUND_MISTAKES = 4
 # The first line of a finding's text, by its id; what is not here begins with "FAULT".
 HEADLINES = {
     "race.shared": r"RACE \(.*\): shared ",
-    "race.global": r"RACE \(.*\): (?!shared )",
+    "race.global": r"RACE \(.*\): (?!shared )(?!.* and the host$)",
+    "race.host": r"RACE \(.*\): .* and the host\n",
+    "copy.kind": r"COPY",
     "fence.missing": r"FENCE",
     "uninitialised.global": r"UNINITIALISED: (?!shared )",
     "uninitialised.shared": r"UNINITIALISED: shared ",
     "launch.failed": r"LAUNCH",
 }
-BEGINS = re.compile(r"(RACE|FENCE|UNINITIALISED|FAULT|BARRIER|LAUNCH|LEAK|vgpu-run:)")
+BEGINS = re.compile(r"(RACE|FENCE|UNINITIALISED|FAULT|BARRIER|LAUNCH|LEAK|COPY|vgpu-run:)")
 
 
 @dataclass
@@ -110,7 +112,7 @@ def main() -> int:
     problems = 0
     with tempfile.TemporaryDirectory() as folder:
         binary = Path(folder) / options.source.stem
-        command = [options.nvcc, "-std=c++17", "-lineinfo", "-Wno-deprecated-declarations", "-diag-suppress", "20044"]
+        command = [options.nvcc, "-std=c++17", "-lineinfo", "-Xcompiler=-g1", "-Wno-deprecated-declarations", "-diag-suppress", "20044"]
         command += ["-gencode", "arch=compute_80,code=compute_80", "--no-compress", options.source.absolute()]
         command += [options.library.absolute(), "-cudart", "none", "-o", binary]
         done = subprocess.run(command, capture_output=True, text=True, timeout=COMPILE_SECONDS)

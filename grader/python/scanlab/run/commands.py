@@ -71,7 +71,7 @@ def run(
     A lab's file needs no main: its function is called with x = 0, 1, 2 …, and x and y are printed. Files that use each
     other's device functions or variables need --nvcc-flag=-rdc=true, as with nvcc.
     """
-    from scanlab.judging.compile import CompileError, compile_all, link, read_source
+    from scanlab.judging.compile import HOST_LINES, CompileError, compile_all, link, read_source
     from scanlab.judging.compiler.cache import prune
     from scanlab.judging.programs import report_unbuilt, run_and_log
     from scanlab.judging.toolchain import product
@@ -90,6 +90,8 @@ def run(
     for path in given.files:
         read_source(path)
     flags = [flag for folder in include or [] for flag in ("-I", str(folder.absolute()))] + list(nvcc_flag or [])
+    if check and device is DeviceName.vgpu:
+        flags += HOST_LINES
     try:
         objects = compile_all(given.files, device.value, flags)
         symbols = main_of_lab.symbols_of(objects)

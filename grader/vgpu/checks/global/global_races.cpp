@@ -87,7 +87,7 @@ void GlobalRaces::kernel_begin(const KernelInfo& kernel) {
   shadow_.begin_launch(kernel.fast_paths.row_shadow);
   found_.clear();
   guesses_.clear();
-  has_fence_ = has_fence_for_host_ = false;
+  has_fence_ = has_fence_for_host_ = has_signal_for_host_ = false;
 }
 
 void GlobalRaces::kernel_end() {
@@ -112,6 +112,8 @@ void GlobalRaces::kernel_end() {
 void GlobalRaces::block_begin(std::uint64_t block, std::uint32_t slot) {
   if (blocks_.size() <= slot) blocks_.resize(slot + 1);
   if (!blocks_[slot]) blocks_[slot] = std::make_unique<BlockView>();
+  if (fenced_for_host_.size() <= slot) fenced_for_host_.resize(slot + 1);
+  fenced_for_host_[slot] = 0;
   blocks_[slot]->begin(block, static_cast<unsigned>(kernel_->block.count()), levels_);
 }
 
@@ -153,13 +155,19 @@ void GlobalRaces::touch(const AccessRun& run, How::Kind kind) {
   const bool releases = a.order == Access::Order::release || a.order == Access::Order::acq_rel;
   if (releases && !how.is_for_block)
     for (unsigned k = 0; k < run.count; ++k) block.publish(a.actor.warp + k, run.lanes_of(k));
+  if (has_fence_for_host_ && how.writes())
+    has_signal_for_host_ |=
+        (fenced_for_host_[a.actor.slot] >> a.actor.warp & ((std::uint64_t{1} << run.count) - 1)) != 0;
   shadow_.access(run, how, block);
   if (how.is_strong) synchronise(run, how.is_atomic() ? updates : kind == How::Kind::write ? writes : reads);
 }
 
 void GlobalRaces::fence(const Actor& actor, Mask lanes, Access::Scope scope) {
   has_fence_ |= scope != Access::Scope::block;
-  has_fence_for_host_ |= scope == Access::Scope::system;
+  if (scope == Access::Scope::system) {
+    has_fence_for_host_ = true;
+    fenced_for_host_[actor.slot] |= std::uint64_t{1} << actor.warp;
+  }
   block_of(actor).fence(actor.warp, lanes, scope);
 }
 

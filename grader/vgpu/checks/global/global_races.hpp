@@ -53,6 +53,8 @@ class GlobalRaces : public Check, private ConflictSink<GlobalConflict> {
   /// Threads of it have ordered accesses for others: other blocks; the host.
   bool has_fence() const { return has_fence_; }
   bool has_fence_for_host() const { return has_fence_for_host_; }
+  /// … and have written after that, which the host may have waited to see.
+  bool has_signal_for_host() const { return has_signal_for_host_; }
 
  private:
   using Cause = GlobalConflict::Cause;
@@ -81,7 +83,8 @@ class GlobalRaces : public Check, private ConflictSink<GlobalConflict> {
   std::map<Key, Found> found_;            ///< in this launch
   std::map<Key, GlobalConflict> to_ask_;  ///< of one line, the first each: are they updates?
   std::set<std::uint32_t> guesses_;       ///< in this launch
-  bool has_fence_ = false, has_fence_for_host_ = false;
+  bool has_fence_ = false, has_fence_for_host_ = false, has_signal_for_host_ = false;
+  std::vector<std::uint64_t> fenced_for_host_;  ///< by resident place: a bit for each warp
 };
 
 }  // namespace scanlab::vgpu

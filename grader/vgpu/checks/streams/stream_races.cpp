@@ -19,18 +19,19 @@ constexpr std::size_t latest = 4;
 /// Arrays in which work may be found to race with another stream.
 constexpr std::size_t most_arrays = 8;
 
+constexpr std::string_view frees = "cudaFreeAsync", allocates = "cudaMallocAsync";
+
+}  // namespace
+
 std::string name_of(const Stream& stream) {
   if (stream.is_legacy()) return "the default stream";
   return fmt::format("{} #{}", stream.is_per_thread ? "the default stream of thread" : "stream", stream.number);
 }
 
-constexpr std::string_view frees = "cudaFreeAsync", allocates = "cudaMallocAsync";
-
-}  // namespace
-
 bool StreamRaces::Done::is_same_as(const Done& other) const {
   return kernel == other.kernel && std::string_view(work.call) == other.work.call && work.host == other.work.host &&
-         has_fence == other.has_fence && talks_to_host == other.talks_to_host && spans == other.spans;
+         has_fence == other.has_fence && talks_to_host == other.talks_to_host && signals_host == other.signals_host &&
+         spans == other.spans;
 }
 
 StreamRaces::StreamRaces(Memory& memory, GlobalRaces& launches) : memory_(memory), launches_(launches) {
@@ -45,6 +46,7 @@ StreamRaces::~StreamRaces() {
 
 void StreamRaces::reset() {
   findings_.clear();
+  reported_.clear();
   left_out_.clear();
   host_waited_for_all();
 }
@@ -148,11 +150,17 @@ void StreamRaces::work_end() {
   now_->spans = spans_.list();
   if (now_->module) {
     // Which order host and kernel agree on is theirs.
-    now_->talks_to_host = std::ranges::any_of(now_->spans, [&](const AccessedSpan& t) {
-      if (!t.site.how.is_for_host && !(launches_.has_fence_for_host() && t.site.how.writes())) return false;
+    for (const AccessedSpan& t : now_->spans) {
+      const bool writes = t.site.how.writes();
+      if (!t.site.how.is_for_host && !(launches_.has_fence_for_host() && writes)) continue;
       const Allocation* const a = memory_.find(t.span.begin, 1);
-      return a && (a->shared || a->on_host);
-    });
+      if (!a) continue;
+      const bool is_for_both = a->shared || a->on_host;
+      now_->talks_to_host |= is_for_both;
+      // A __managed__ variable is shared when the host first uses it, which may be later.
+      if (is_for_both || a->label.starts_with("__device__"))
+        now_->signals_host |= t.site.how.is_for_host || launches_.has_signal_for_host();
+    }
   }
   now_->reach.reserve(now_->spans.size());
   Address reach = 0;

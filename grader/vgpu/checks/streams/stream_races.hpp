@@ -7,15 +7,19 @@
 // compares nothing.
 //
 // Where the order cannot be known nothing is said. A kernel that talks to the host while it runs, or that waits for a
-// flag of another one, is not compared with it; a graph counts as one stream; what the host itself does to memory that
-// it shares with kernels is not seen.
+// flag of another one, is not compared with it; a graph counts as one stream.
+//
+// What the host does to memory that it shares with kernels is reported by the program's side where it looks (cudart's
+// host_watch.hpp), and compared with the work that the host does not know to be done: the check race.host.
 #pragma once
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -27,6 +31,9 @@
 
 namespace scanlab::vgpu {
 
+/// "the default stream", "stream #3"
+std::string name_of(const Stream& stream);
+
 class StreamRaces : public WorkListener, private MemoryListener {
  public:
   /// `launches` observes the same launches, and knows what they touch.
@@ -34,6 +41,9 @@ class StreamRaces : public WorkListener, private MemoryListener {
   ~StreamRaces() override;
   StreamRaces(const StreamRaces&) = delete;
   StreamRaces& operator=(const StreamRaces&) = delete;
+
+  /// The learner's line where a host thread stands, or its function; null: not known.
+  std::function<SourcePlace(const HostPlace&)> source_of;
 
   const FindingList& findings() const { return findings_; }
   /// Forgets the findings; what has been submitted so far counts as done.
@@ -48,6 +58,7 @@ class StreamRaces : public WorkListener, private MemoryListener {
   void host_waited(const Stream& stream) override;
   void host_waited(std::uint64_t event) override;
   void host_waited_for_all() override;
+  InUse host_accessed(const HostAccess& access) override;
   void dropped(const Stream& stream) override { order_.drop(stream); }
   void dropped(std::uint64_t event) override { order_.drop(event); }
 
@@ -62,6 +73,7 @@ class StreamRaces : public WorkListener, private MemoryListener {
     std::vector<Address> reach;       ///< for each span the last byte of it and of all before it, + 1
     bool has_fence = false;
     bool talks_to_host = false;
+    bool signals_host = false;  ///< the host may have seen, by what it has written, that some of it is done
     /// Later work by its line, and the arrays: what comes after the first of it that races comes after this too.
     std::vector<std::pair<std::size_t, Address>> reported;
 
@@ -83,6 +95,8 @@ class StreamRaces : public WorkListener, private MemoryListener {
   bool is_by_flags(const Done& earlier) const;
   Finding describe(const Done& earlier, const AccessedSpan& first, const AccessedSpan& second, const Allocation& array,
                    Address byte) const;
+  void report_host_race(const Done& earlier, const AccessedSpan& first, const HostAccess& access,
+                        const Allocation& array);
   void keep();
   void forget_known();
   void give_up(const char* why);
@@ -98,6 +112,8 @@ class StreamRaces : public WorkListener, private MemoryListener {
   std::size_t kept_ = 0, kept_spans_ = 0;
   /// Lines of plain reads after which an atomic decides, in any launch.
   std::set<std::pair<const ptx::Module*, std::uint32_t>> guesses_;
+  /// Of host races that have been reported: the call of the work, the access, the array.
+  std::set<std::tuple<HostPlace, HostPlace, Address>> reported_;
   std::string left_out_;
   bool is_lost_ = false;  ///< the order is not known any more
 };

@@ -1,10 +1,12 @@
 #include "vgpu/checks/uninitialised/uninitialised.hpp"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <bit>
 #include <utility>
+#include <vector>
 
 #include "vgpu/checks/byte_bits.hpp"
 #include "vgpu/core/decode/decode.hpp"
@@ -47,19 +49,50 @@ void Uninitialised::allocated(const Allocation& a) {
     fresh_[a.base] = {launches_, false};
 }
 
+void Uninitialised::shared(const Allocation& a) {
+  if (a.on_host || a.size == 0 || defined_.has_all(a.base, a.size))
+    defined_.add(a.base, a.size);
+  else
+    managed_[a.base] = {a.base + a.size, true};
+}
+
+void Uninitialised::take_used_pages() {
+  for (auto next = managed_.begin(); next != managed_.end();) {
+    const auto here = next++;
+    const auto& [base, memory] = *here;
+    const Address begin = base / page_bytes * page_bytes;
+    std::vector<unsigned char> is_used(static_cast<std::size_t>(round_up(memory.end - begin, page_bytes) / page_bytes));
+    const bool is_known = mincore(memory_.host(begin), is_used.size() * page_bytes, is_used.data()) == 0;
+    std::size_t used = 0;
+    for (std::size_t k = 0; k < is_used.size(); ++k) {
+      if (is_known && !(is_used[k] & 1)) continue;
+      ++used;
+      const Address first = std::max(base, begin + k * page_bytes);
+      defined_.add(first, std::min(memory.end, begin + (k + 1) * page_bytes) - first);
+    }
+    if (used == is_used.size())
+      managed_.erase(here);
+    else if (used > 0)
+      here->second.is_untouched = false;
+  }
+}
+
 void Uninitialised::released(const Allocation& a) {
   for (ByteSet* const set : sets_) set->forget(a.base, a.size);
   footprint_.forget(a.base, a.size);
   origins_.forget(a.base, a.size);
   fresh_.erase(a.base);
+  managed_.erase(a.base);
 }
 
 void Uninitialised::copied(Address to, Address from, std::uint64_t bytes) {
+  take_used_pages();
   for (ByteSet* const set : sets_) set->copy(to, from, bytes);
   origins_.copy(to, from, bytes);
 }
 
 void Uninitialised::read(Address address, std::uint64_t bytes) {
+  take_used_pages();
   report_unwritten(address, bytes);
   if (origins_.empty()) return;
   const std::optional<Address> first = first_undefined(address, bytes, Padding::is_ignored);
@@ -130,6 +163,7 @@ std::optional<Address> Uninitialised::first_undefined(Address address, std::uint
 
 void Uninitialised::kernel_begin(const KernelInfo& kernel) {
   ++launches_;
+  take_used_pages();
   kernel_ = kernel;
   generation_ = memory_.generation();
   footprint_.begin(kernel.grid.count());
@@ -232,8 +266,13 @@ void Uninitialised::may_replay(Replay& replay) {
     origin.end = array->base + array->size;
     origin.finding = finding_of(arrival);
     if (array->shared || array->on_host) {
-      // The host reads it without asking, and may write it.
-      if (first_undefined(array->base, array->size, Padding::is_ignored)) findings_.add(origin.finding);
+      // The host reads it without asking, and may write it. Of managed memory it may look at what has been written
+      // only: but not where that was nothing.
+      const Allocation* const source =
+          arrival.from.space == ptx::StateSpace::global ? memory_.find(arrival.from.address, 1) : nullptr;
+      const auto unused = source ? managed_.find(source->base) : managed_.end();
+      const bool is_unclear = source && source->shared && (unused == managed_.end() || !unused->second.is_untouched);
+      if (!is_unclear && first_undefined(array->base, array->size, Padding::is_ignored)) findings_.add(origin.finding);
       defined_.add(array->base, array->size);
     } else {
       origins_.add(std::move(origin));
@@ -279,7 +318,10 @@ Finding Uninitialised::finding_of(const Trial::Arrival& arrival) {
       f.element = array ? (from.address - array->base) / from.bytes : 0;
       what = array ? element_of(*array, *f.element, from.bytes) : f.variable;
       f.advice =
-          from.is_partial()
+          array && array->shared
+              ? "on a GPU such memory holds zeros at first, which CUDA does not promise: write it on the "
+                "host, or cudaMemset it, before a kernel reads it"
+          : from.is_partial()
               ? "look at what writes it: a size is in bytes, n * sizeof(Element) for n elements, and a type through "
                 "which is written must not be smaller than an element"
               : "cudaMalloc does not clear memory: cudaMemset it, or let a kernel write it, before it is read";

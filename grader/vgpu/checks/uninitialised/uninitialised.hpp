@@ -6,8 +6,11 @@
 // again with something else there (trial.hpp): only what then differs depends on them. Bytes of global memory that
 // differ count as undefined from then on, so that values are followed through kernels and copies.
 //
-// Registers and local memory are not looked at, nor memory that the host may write at any time (managed and pinned),
-// nor what a kernel with malloc() reads. Host threads do not share a launch with this check attached.
+// Managed memory counts as unwritten as long as neither the host nor the device has used the page: the system knows
+// that. So of a page that the host has used nothing is unwritten.
+//
+// Registers and local memory are not looked at, nor memory of the host (pinned and registered), nor what a kernel with
+// malloc() reads. Host threads do not share a launch with this check attached.
 #pragma once
 
 #include <cstdint>
@@ -67,11 +70,13 @@ class Uninitialised : public Check, private MemoryListener {
 
   void allocated(const Allocation& a) override;
   void released(const Allocation& a) override;
-  void shared(const Allocation& a) override { defined_.add(a.base, a.size); }
+  void shared(const Allocation& a) override;
   void written(Address address, std::uint64_t bytes) override { defined_.add(address, bytes); }
   void copied(Address to, Address from, std::uint64_t bytes) override;
   void read(Address address, std::uint64_t bytes) override;
 
+  /// Pages of managed memory that have been used count as written.
+  void take_used_pages();
   /// The host copies what no kernel, and no copy, has written.
   void report_unwritten(Address address, std::uint64_t bytes);
   void suspect(const Actor& actor);
@@ -90,6 +95,12 @@ class Uninitialised : public Check, private MemoryListener {
   Memory& memory_;
   std::uint64_t launches_ = 0;
   std::map<Address, Fresh> fresh_;  ///< by base
+  /// Managed memory of which some pages had not been used, the last time that the system was asked.
+  struct Managed {
+    Address end = 0;
+    bool is_untouched = true;  ///< no page has been used
+  };
+  std::map<Address, Managed> managed_;  ///< by base
   ByteSet defined_;
   ByteSet computed_;  ///< of what is not defined: what kernels have stored
   ByteSet padding_;   ///< of this: what looks like the padding of structs

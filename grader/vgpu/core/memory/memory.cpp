@@ -89,7 +89,12 @@ int Memory::share(Address base) {
     copy = mmap(nullptr, pages.bytes, for_data, MAP_SHARED, fd, 0);
   bool is_there = copy != MAP_FAILED;
   if (is_there) {
-    std::memcpy(copy, pages.begin, pages.bytes);
+    // Pages of zeros are left out: they come when they are first used, so that one can ask the system whether they
+    // were.
+    static constexpr std::byte zeros[page_bytes] = {};
+    for (std::uint64_t at = 0; at < pages.bytes; at += page_bytes)
+      if (std::memcmp(pages.begin + at, zeros, page_bytes) != 0)
+        std::memcpy(static_cast<std::byte*>(copy) + at, pages.begin + at, page_bytes);
     // Moves the copy to where the pages were, in one step.
     is_there = mremap(copy, pages.bytes, pages.bytes, MREMAP_MAYMOVE | MREMAP_FIXED, pages.begin) != MAP_FAILED;
     if (!is_there) munmap(copy, pages.bytes);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "vgpu/core/memory/memory.hpp"
 
@@ -18,6 +19,9 @@ struct Stream {
   bool operator==(const Stream&) const = default;
 };
 
+/// Where a host thread stands: places in the program's file, the innermost of its functions first; empty: not known.
+using HostPlace = std::vector<std::uint64_t>;
+
 /// A launch, a copy or a set, an allocation in the order of a stream.
 struct Work {
   Stream stream;
@@ -29,6 +33,20 @@ struct Work {
   } host = Host::goes_on;
   Address read_too = 0, written_too = 0;  ///< memory of the host that device code may use, at the copy's other end
   std::uint64_t bytes_too = 0;
+  HostPlace place;  ///< of the call
+};
+
+/// The host reads or writes memory that device code may use.
+struct HostAccess {
+  Address address = 0;
+  std::uint64_t bytes = 1;  ///< 0: it only wants to know what is in use
+  bool writes = false;
+  HostPlace place;
+};
+
+/// Which memory is used by work that the host does not know to be done: the array, the page.
+struct InUse {
+  bool array = false, page = false;
 };
 
 class WorkListener {
@@ -44,6 +62,8 @@ class WorkListener {
   virtual void host_waited(const Stream&) {}
   virtual void host_waited(std::uint64_t /*event*/) {}
   virtual void host_waited_for_all() {}
+  /// `Work` that was submitted before may still run.
+  virtual InUse host_accessed(const HostAccess&) { return {}; }
   virtual void dropped(const Stream&) {}
   virtual void dropped(std::uint64_t /*event*/) {}
 };

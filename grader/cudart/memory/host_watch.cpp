@@ -1,0 +1,332 @@
+#include "cudart/memory/host_watch.hpp"
+
+#include <execinfo.h>
+#include <link.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <iterator>
+#include <tuple>
+#include <utility>
+
+#include "cudart/client.hpp"
+
+namespace scanlab::cudart {
+
+thread_local bool in_call = false;
+
+namespace {
+
+/// Accesses to an area that are reported one by one from each closing on.
+constexpr unsigned most_steps = 1000;
+/// Bytes of shared memory that are searched for pointers at a launch.
+constexpr std::size_t most_searched = 1 << 20;
+
+/// Where this program's own code lies.
+struct OwnCode {
+  Address base = 0, begin = 0, end = 0;
+};
+
+int find_own_code(dl_phdr_info* info, std::size_t, void* result) {
+  auto& code = *static_cast<OwnCode*>(result);
+  code.base = info->dlpi_addr;
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const auto& part = info->dlpi_phdr[i];
+    if (part.p_type != PT_LOAD || !(part.p_flags & PF_X)) continue;
+    code.begin = info->dlpi_addr + part.p_vaddr;
+    code.end = code.begin + part.p_memsz;
+  }
+  return 1;  // the first object is the program
+}
+
+int protection_of(HostWatch::How how) {
+  return how == HostWatch::How::open ? PROT_READ | PROT_WRITE : how == HostWatch::How::readable ? PROT_READ : PROT_NONE;
+}
+
+/// Pages that this thread's next instruction may use.
+struct Stepping {
+  std::array<Address, 8> pages;
+  std::size_t count = 0;
+};
+thread_local Stepping stepping;
+
+/// Accesses that this thread has reported since `epoch`.
+struct Reported {
+  std::uint64_t epoch = 0;
+  std::array<std::tuple<Address, Address, bool>, 64> accesses;
+  std::size_t count = 0;
+};
+thread_local Reported reported;
+
+constexpr Address page_of(Address address) {
+  return address / vgpu::page_bytes * vgpu::page_bytes;
+}
+
+}  // namespace
+
+Frames frames_here(Address interrupted) {
+  static const OwnCode code = [] {
+    OwnCode found;
+    dl_iterate_phdr(find_own_code, &found);
+    return found;
+  }();
+  Frames own;
+  const auto is_own = [](Address at) { return at >= code.begin && at < code.end; };
+  if (is_own(interrupted)) own.push_back(interrupted - code.base);
+  void* frames[64];
+  const int count = backtrace(frames, 64);
+  bool is_past_signal = interrupted == 0;
+  for (int i = 0; i < count && own.size() < wire::most_places; ++i) {
+    const auto at = reinterpret_cast<Address>(frames[i]);
+    if (!is_own(at)) {
+      is_past_signal = true;  // the C library's return from the signal handler lies between it and the fault
+      continue;
+    }
+    if (is_past_signal && at != interrupted) own.push_back(at - code.base - 1);  // where it returns to: after the call
+  }
+  return own;
+}
+
+/// Keeps the table of areas at rest.
+class HostWatch::Hold {
+ public:
+  explicit Hold(HostWatch& watch) : watch_(watch) {
+    while (watch_.busy_.test_and_set(std::memory_order_acquire)) {
+    }
+  }
+  ~Hold() { watch_.busy_.clear(std::memory_order_release); }
+  Hold(const Hold&) = delete;
+  Hold& operator=(const Hold&) = delete;
+
+ private:
+  HostWatch& watch_;
+};
+
+HostWatch::Areas::iterator HostWatch::area_at(Address address) {
+  const auto found = last_up_to(areas_, address);
+  return found != areas_.end() && address - found->first < found->second.pages.size() * vgpu::page_bytes ? found
+                                                                                                         : areas_.end();
+}
+
+void HostWatch::apply(Areas::iterator area, std::size_t first, std::size_t count, How how) {
+  (void)mprotect(reinterpret_cast<void*>(area->first + first * vgpu::page_bytes), count * vgpu::page_bytes,
+                 protection_of(how));
+}
+
+void HostWatch::set(Areas::iterator area, std::size_t first, std::size_t count, How how) {
+  Area& a = area->second;
+  const bool was_closed = a.count > 0;
+  for (std::size_t k = first; k < first + count; ++k) {
+    a.count += (how != How::open) - (a.pages[k] != How::open);
+    a.pages[k] = how;
+  }
+  apply(area, first, count, how);
+  closed_ += (a.count > 0) - was_closed;
+}
+
+void HostWatch::add(Address begin, std::size_t bytes, Address device, Address data, bool is_for_all_kernels) {
+  remove(begin);
+  const Hold hold(*this);
+  areas_[begin] = {device, data, is_for_all_kernels, std::vector<How>(bytes / vgpu::page_bytes, How::open), 0, 0};
+}
+
+void HostWatch::remove(Address begin) {
+  const Hold hold(*this);
+  const auto area = areas_.find(begin);
+  if (area == areas_.end()) return;
+  if (area->second.count > 0) set(area, 0, area->second.pages.size(), How::open);
+  areas_.erase(area);
+}
+
+void HostWatch::used(Address device, std::size_t bytes, How how) {
+  if (bytes == 0 || areas_.empty() || !catches_faults()) return;
+  const Hold hold(*this);
+  for (auto area = areas_.begin(); area != areas_.end(); ++area) {
+    Area& a = area->second;
+    const Address end = a.device + a.pages.size() * vgpu::page_bytes;
+    if (device + bytes <= a.device || device >= end) continue;
+    const std::size_t first = (std::max(device, a.device) - a.device) / vgpu::page_bytes;
+    const std::size_t last = (std::min(device + bytes, end) - 1 - a.device) / vgpu::page_bytes;
+    a.steps = most_steps;
+    for (std::size_t k = first; k <= last;) {
+      // What is closed stays closed; neighbours change together.
+      std::size_t next = k;
+      while (next <= last && a.pages[next] < how) ++next;
+      if (next > k) set(area, k, next - k, how);
+      k = next + 1;
+    }
+    ++epoch_;
+  }
+}
+
+void HostWatch::close_reachable(std::span<const std::byte> bytes, std::size_t& to_read) {
+  for (std::size_t k = 0; k + sizeof(Address) <= bytes.size(); k += sizeof(Address)) {
+    Address value;
+    std::memcpy(&value, bytes.data() + k, sizeof value);
+    Address begin = 0, device = 0;
+    std::size_t size = 0;
+    bool is_open = false;
+    {
+      const Hold hold(*this);
+      for (const auto& [at, a] : areas_)
+        if (value >= a.device && value - a.device < a.pages.size() * vgpu::page_bytes) {
+          begin = at;
+          device = a.device;
+          size = a.pages.size() * vgpu::page_bytes;
+          is_open = a.count == 0;
+        }
+    }
+    if (size == 0) continue;
+    if (is_open && size <= to_read) {
+      // Structures in shared memory have pointers to others. Closed first, it is found once.
+      to_read -= size;
+      // Pages that have not been used stay so: the check for unwritten memory asks the system for that.
+      std::vector<unsigned char> is_there(size / vgpu::page_bytes);
+      std::vector<std::byte> copy;
+      if (mincore(reinterpret_cast<void*>(begin), size, is_there.data()) == 0)
+        for (std::size_t page = 0; page < is_there.size(); ++page) {
+          const auto* const from = reinterpret_cast<const std::byte*>(begin) + page * vgpu::page_bytes;
+          if (is_there[page] & 1) copy.insert(copy.end(), from, from + vgpu::page_bytes);
+        }
+      used(device, size, How::closed);
+      close_reachable(copy, to_read);
+    } else {
+      used(device, size, How::closed);
+    }
+  }
+}
+
+void HostWatch::launched(std::span<const std::byte> parameters) {
+  if (areas_.empty() || !catches_faults()) return;
+  std::size_t to_read = most_searched;
+  close_reachable(parameters, to_read);
+  std::vector<std::pair<Address, std::size_t>> variables;
+  for (const auto& [begin, area] : areas_)
+    if (area.is_for_all_kernels) variables.emplace_back(area.device, area.pages.size() * vgpu::page_bytes);
+  for (const auto& [device, bytes] : variables) used(device, bytes, How::closed);
+}
+
+void HostWatch::open(Address address, std::size_t bytes) {
+  if (!has_closed() || bytes == 0) return;
+  const Hold hold(*this);
+  const auto area = area_at(address);
+  if (area == areas_.end() || area->second.count == 0) return;
+  const std::size_t first = (address - area->first) / vgpu::page_bytes;
+  const std::size_t last =
+      std::min((address + bytes - 1 - area->first) / vgpu::page_bytes, area->second.pages.size() - 1);
+  set(area, first, last - first + 1, How::open);
+}
+
+void HostWatch::open_area(Address begin) {
+  const Hold hold(*this);
+  const auto area = areas_.find(begin);
+  if (area != areas_.end() && area->second.count > 0) set(area, 0, area->second.pages.size(), How::open);
+}
+
+void HostWatch::open_all() {
+  if (!has_closed()) return;
+  const Hold hold(*this);
+  for (auto area = areas_.begin(); area != areas_.end(); ++area)
+    if (area->second.count > 0) set(area, 0, area->second.pages.size(), How::open);
+}
+
+std::vector<std::pair<Address, Address>> HostWatch::closed() {
+  const Hold hold(*this);
+  std::vector<std::pair<Address, Address>> found;
+  for (const auto& [begin, area] : areas_)
+    if (area.count > 0) found.emplace_back(begin, area.data);
+  return found;
+}
+
+// --- in signal handlers ----------------------------------------------------------------------------------------------
+
+bool HostWatch::on_fault(Address address, bool writes, void* context) {
+  Address begin = 0, device = 0;
+  How how = How::open;
+  unsigned steps = 0;
+  {
+    const Hold hold(*this);
+    const auto area = area_at(address);
+    if (area == areas_.end()) return false;
+    begin = area->first;
+    device = area->second.device + (address - begin);
+    how = area->second.pages[(address - begin) / vgpu::page_bytes];
+    if (how != How::open && area->second.steps > 0 && steps_left_ > 0) {
+      steps = --area->second.steps;
+      --steps_left_;
+    }
+  }
+  static thread_local unsigned tries = 0;
+  if (how == How::open || (how == How::readable && !writes)) return ++tries < 100;  // another thread has opened it
+  tries = 0;
+  if (in_call || in_host_function || steps == 0) {
+    open_area(begin);
+    return true;
+  }
+#if defined(__x86_64__)
+  const auto at = static_cast<Address>(static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
+#else
+  const Address at = 0;
+#endif
+  const std::uint64_t epoch = epoch_;
+  if (reported.epoch != epoch) reported = {epoch, {}, 0};
+  const std::tuple access(at, address, writes);
+  const std::size_t known = std::min(reported.count, reported.accesses.size());
+  const auto end = reported.accesses.begin() + static_cast<std::ptrdiff_t>(known);
+  if (std::find(reported.accesses.begin(), end, access) == end) {
+    Client& state = client();
+    std::uint64_t in_use = 0;
+    if (!state.report_access(device, writes, frames_here(at), in_use)) {
+      open_area(begin);  // another thread has the connection: nothing is known
+      return true;
+    }
+    if (!(in_use & wire::in_use_array)) {
+      open_area(begin);
+      return true;
+    }
+    if (!(in_use & wire::in_use_page)) {
+      open(page_of(address), 1);
+      return true;
+    }
+    reported.accesses[reported.count++ % reported.accesses.size()] = access;
+  }
+  return step(address, context);
+}
+
+/// Lets one instruction use the page, and closes it again behind it.
+bool HostWatch::step(Address address, void* context) {
+#if defined(__x86_64__)
+  if (stepping.count < stepping.pages.size()) {
+    stepping.pages[stepping.count++] = page_of(address);
+    (void)mprotect(reinterpret_cast<void*>(page_of(address)), vgpu::page_bytes, PROT_READ | PROT_WRITE);
+    static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_EFL] |= 0x100;  // TF: a trap after the next instruction
+    return true;
+  }
+#endif
+  (void)context;
+  open(page_of(address), 1);
+  return true;
+}
+
+bool HostWatch::on_step(void* context) {
+  if (stepping.count == 0) return false;
+#if defined(__x86_64__)
+  static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_EFL] &= ~0x100LL;
+#endif
+  (void)context;
+  const Hold hold(*this);
+  for (std::size_t k = 0; k < stepping.count; ++k) {
+    const auto area = area_at(stepping.pages[k]);
+    if (area == areas_.end()) continue;
+    const std::size_t page = (stepping.pages[k] - area->first) / vgpu::page_bytes;
+    if (area->second.pages[page] != How::open) apply(area, page, 1, area->second.pages[page]);
+  }
+  stepping.count = 0;
+  return true;
+}
+
+}  // namespace scanlab::cudart
