@@ -256,7 +256,7 @@ TEST_CASE("it is noticed where a program computes with elements, and not where i
   CHECK(looked("setp.eq.u32 %p2, %r2, %r4;\n"));
   CHECK(looked("setp.gt.s32 %p2, %r7, 0;\n"));
   CHECK(looked("add.u32 %r8, %r6, 1;\n"));
-  CHECK(looked("and.b32 %r8, %r3, 1;\n"));
+  CHECK(looked("and.b32 %r8, %r3, 1;\nst.global.u32 [%rd2], %r8;\n"));
   CHECK(looked("mov.b64 %rd5, {%r2, %r3};\nsetp.eq.u64 %p2, %rd5, 0;\n"));
   CHECK(looked("shfl.sync.up.b32 %r8, %r2, 1, 0, -1;\nsetp.eq.u32 %p2, %r8, 0;\n"));
   CHECK(looked("ld.global.u64 %rd5, [%rd2];\nmin.u64 %rd6, %rd5, 7;\n"));
@@ -269,6 +269,83 @@ TEST_CASE("it is noticed where a program computes with elements, and not where i
   CHECK_FALSE(
       looked("mov.u32 %r8, 5;\nst.global.u32 [%rd2], %r8;\nld.global.u32 %r9, [%rd2];\n"
              "setp.eq.u32 %p2, %r9, 5;\nadd.u32 %r9, %r9, 1;\n"));
+}
+
+TEST_CASE("a part of an element is a look at it, and a whole word is none") {
+  const auto looked = [](const std::string& code) {
+    AdditionGraph graph;
+    run(neighbours + "bar.sync 0;\n" + code + "ret;\n", 32, graph);
+    return graph.looked_at().has_value();
+  };
+  const std::string use = "st.global.u32 [%rd2], %r8;\n", use_64 = "st.global.u64 [%rd2], %rd6;\n";
+  // Loads and stores of less than a word; also of a vector, and of an atomic that leaves a part.
+  CHECK(looked("ld.global.u8 %r8, [%rd2+1];\n"));
+  CHECK(looked("ld.global.v2.u16 {%r8, %r9}, [%rd2];\n"));
+  CHECK(looked("mov.u32 %r8, 0;\nst.global.u8 [%rd2+3], %r8;\n"));
+  CHECK(looked("atom.global.and.b32 %r8, [%rd2], 255;\n"));
+  CHECK(looked("atom.global.max.u32 %r8, [%rd2+4], 7;\n"));
+  CHECK(looked("atom.global.cas.b32 %r8, [%rd2], 7, 8;\n"));
+  CHECK(looked("atom.global.add.u64 %rd5, [%rd2], 1;\n"));
+  CHECK_FALSE(looked("atom.global.add.u32 %r8, [%rd2], 0;\n"));
+  CHECK_FALSE(looked("atom.global.or.b64 %rd5, [%rd2], 0;\n"));
+  CHECK_FALSE(looked("atom.global.cas.b32 %r8, [%rd2], 0, 0;\n"));
+  CHECK_FALSE(looked("atom.global.exch.b32 %r8, [%rd2], %r3;\n"));
+  CHECK_FALSE(looked("mov.u32 %r8, 3;\nst.global.u32 [%rd2], %r8;\nst.global.u32 [%rd2+4], %r8;\nbar.sync 0;\n"
+                     "ld.global.u8 %r9, [%rd2];\n"));  // no element any more
+  // Words that are put together otherwise.
+  CHECK(looked("prmt.b32 %r8, %r2, %r3, 0x6543;\n" + use));
+  CHECK(looked("shf.l.wrap.b32 %r8, %r2, %r3, 8;\n" + use));
+  CHECK(looked("bfe.u32 %r8, %r2, 16, 16;\n" + use));
+  CHECK(looked("bfi.b32 %r8, %r2, %r1, 8, 16;\n" + use));
+  CHECK(looked("or.b32 %r8, %r2, 1;\n" + use));
+  CHECK(looked("xor.b32 %r8, %r2, %r4;\n" + use));
+  CHECK(looked("mov.b64 %rd5, {%r2, %r3};\nor.b64 %rd6, %rd5, 1;\n" + use_64));
+  CHECK(looked("mov.b64 %rd5, {%r2, %r3};\nshr.u64 %rd6, %rd5, 40;\n" + use_64));
+  CHECK(looked("shfl.sync.idx.b32 %r8, %r1, %r2, 31, -1;\n"));
+  CHECK_FALSE(looked("prmt.b32 %r8, %r2, %r3, 0x7654;\n" + use));
+  CHECK_FALSE(looked("shf.l.wrap.b32 %r8, %r2, %r3, 0;\n" + use));
+  CHECK_FALSE(looked("bfe.u32 %r8, %r2, 0, 32;\n" + use));
+  CHECK_FALSE(looked("or.b32 %r8, %r2, 0;\n" + use));
+  CHECK_FALSE(looked("mov.u32 %r9, 7;\nmov.b64 %rd5, {%r2, %r9};\nshr.u64 %rd6, %rd5, 33;\n" + use_64));
+  CHECK_FALSE(looked("mov.u32 %r9, 7;\nmov.b64 %rd5, {%r2, %r9};\nbfe.u64 %rd6, %rd5, 34, 2;\n" + use_64));
+  // Compilers compare tags in the upper words of what has elements in the lower ones.
+  CHECK_FALSE(looked("mov.u32 %r9, 7;\nmov.b64 %rd5, {%r2, %r9};\nmov.b64 %rd6, {%r4, %r9};\n"
+                     "xor.b64 %rd7, %rd5, %rd6;\nsetp.lt.u64 %p2, %rd7, 4294967296;\n"));
+  CHECK(looked("mov.u32 %r9, 7;\nmov.b64 %rd5, {%r2, %r9};\nmov.b64 %rd6, {%r4, %r9};\n"
+               "xor.b64 %rd7, %rd5, %rd6;\nsetp.lt.u64 %p2, %rd7, 4294967297;\n"));
+}
+
+TEST_CASE("what neither the input nor an order decides breaks a proof") {
+  const auto breaches = [](const std::string& code) {
+    AdditionGraph graph;
+    run(neighbours + code + "ret;\n", 32, graph);
+    std::vector<vgpu::Breach::What> all;
+    for (const vgpu::Breach& breach : graph.breaches()) all.push_back(breach.what);
+    return all;
+  };
+  using What = vgpu::Breach::What;
+  CHECK(breaches("").empty());
+  CHECK(breaches("mov.u32 %r8, %clock;\nst.global.u32 [%rd2], %r8;\n") == std::vector{What::clock});
+  CHECK(breaches("mov.u64 %rd5, %globaltimer;\nst.global.u64 [%rd2], %rd5;\n") == std::vector{What::clock});
+  CHECK(breaches("mov.u32 %r8, %smid;\n") == std::vector{What::place});
+  CHECK(breaches("mov.u32 %r8, %warpid;\n") == std::vector{What::place});
+  CHECK(breaches("activemask.b32 %r8;\n") == std::vector{What::active_lanes});
+  CHECK(breaches("mov.u32 %r8, %laneid;\nmov.u32 %r8, %nctaid.x;\n").empty());
+  CHECK(breaches("setp.gt.u32 %p2, %r1, 99;\n@%p2 bra over;\nbra done;\nover:\nmov.u32 %r8, %clock;\ndone:\n").empty());
+}
+
+TEST_CASE("plain maps add as on a GPU where others are names") {
+  for (const Kind kind : {Kind::expressions, Kind::intervals}) {
+    ElementNames names(kind, 3, 4);
+    const auto x = inputs_of(names, 5);
+    const ElementName one = 2ull | 3ull << 32, other = 5ull | 7ull << 32;  // x -> 2x + 3, then x -> 5x + 7
+    CHECK(sum(names, one, other) == (10ull | 22ull << 32));
+    CHECK(sum(names, vgpu::identity_name, vgpu::identity_name) == vgpu::identity_name);
+    CHECK(sum(names, vgpu::identity_name, one) == one);
+    const ElementName both[] = {one, 2ull, x[0], sum(names, x[0], x[1])};
+    CHECK(names.kept(both, 4) == 0b0001);
+    CHECK(sum(names, x[0], one) != sum(names, x[1], one));
+  }
 }
 
 TEST_CASE("without names, adding elements is the kit's gap and no crash") {

@@ -281,7 +281,7 @@ TEST_CASE("it is noticed where a program computes with floats otherwise than by 
            "cvt.rzi.s32.f32 %r5, %f2;\n",
            "testp.finite.f32 %p1, %f1;\n",
            "mov.b32 %r5, %f2;\nsetp.eq.s32 %p1, %r5, 0;\n",
-           "mov.b32 %r5, %f1;\nand.b32 %r6, %r5, 1;\n",
+           "mov.b32 %r5, %f1;\nand.b32 %r6, %r5, 1;\nst.global.u32 [%rd2], %r6;\n",
            "shfl.sync.up.b32 %r5, %f1, 1, 0, -1;\nadd.u32 %r6, %r5, 1;\n",
            "mov.b64 %rd5, {%f1, %f2};\nsetp.eq.s64 %p1, %rd5, 0;\n",
            "mov.b32 %r5, %f1;\natom.global.cas.b32 %r6, [%rd2], %r5, 0;\n",
