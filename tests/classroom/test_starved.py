@@ -84,7 +84,7 @@ ROWS = [
     Row("a killed compiler of the host", killing("cc1plus"), r"signal 9|[Kk]illed|signal terminated"),
     Row("a killed compiler of the device", killing("cicc"), r"signal 9|[Kk]illed"),
     Row("a killed judge", killing("judge"), r"the judge was killed by signal 9"),
-    Row("a killed runner", killing("program"), r"cannot run a program"),
+    Row("a cache without exec", tmpfs("noexec,mode=700", str(CACHE)), r"Permission denied"),
     Row("no nvcc", without(toolchain().nvcc), r"nvcc"),
     Row("no compiler of the device", without(_tool("cicc")), r"cicc"),
     Row("no compiler of the host", without(_cc1plus()), r"cc1plus|cannot compile"),

@@ -95,6 +95,11 @@ def fault(said: str, folders: Sequence[Path]) -> str:
     return "; ".join([f"this machine cannot compile: the kit's own file fails, too: {line}", *dict.fromkeys(little)])
 
 
+def fault_of_a_program(said: str) -> str:
+    """Return one line about why the kit's own program has ended as a submission has."""
+    return "; ".join([f"this machine cannot run a program: the kit's own ends, too: {said}", *_limits()])
+
+
 def sentence_of(error: OSError) -> str:
     """Return what a failed call of the system means, in one line that names the resource."""
     what = error.strerror or str(error)

@@ -650,11 +650,13 @@ def _outbox(entry: Path, *names: str) -> Iterator[Path]:
 def _copy_out(made: Path, to: Path) -> None:
     try:
         descriptor = os.open(made, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError as error:
+    except FileNotFoundError as error:
         raise CompileError(f"the compiler made no {made.name}", "") from error
+    except OSError as error:  # a link
+        raise CompileError(f"the compiler made no {made.name}") from error
     with os.fdopen(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise CompileError(f"the compiler made no {made.name}", "")
+            raise CompileError(f"the compiler made no {made.name}")
         with to.open("xb") as copy:
             shutil.copyfileobj(file, copy)
     to.chmod(0o755)  # the runner's user is another one

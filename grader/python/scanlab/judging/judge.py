@@ -314,7 +314,7 @@ def _require_that_programs_run(plan: plans.Plan, options: plans.Options) -> None
     check = checks[0].model_copy(update=smallest)
     changes = {"runners": {"float": str(control)}, "checks": [check], "is_brief": True, "marks": (), "barriers": ()}
     if causes := _ended(run_judge(plan.model_copy(update={**changes, "trail": "", "device_code": ""}))):
-        raise KitError(f"this machine cannot run a program: of the kit's own, too: {causes[0].rationale}")
+        raise KitError(machine.fault_of_a_program(causes[0].rationale))
 
 
 def _judge_early(
