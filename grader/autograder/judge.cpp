@@ -68,12 +68,14 @@ Device& Judge::device(const CheckPlan& check) {
   const bool is_virtual = plan_.device == Plan::Device::vgpu;
   const std::string& profile = is_virtual && !check.profile.empty() ? check.profile : plan_.profile;
   const Checking checking = is_virtual && is_watched(check) ? Checking::on : Checking::off;
-  std::unique_ptr<Device>& device = devices_[{profile, checking}];
-  if (!device) {
-    device = is_virtual ? make_virtual_device(profile, plan_.limits.warp_instructions, checking) : make_cuda_device();
-    if (!plan_.device_code.empty()) device->replace_code(plan_.device_code);
-  }
-  return *device;
+  const std::pair key{profile, checking};
+  const auto known = devices_.find(key);
+  if (known != devices_.end()) return *known->second;
+  // Kept only once it is there: a machine may have no room for it.
+  std::unique_ptr<Device> device =
+      is_virtual ? make_virtual_device(profile, plan_.limits.warp_instructions, checking) : make_cuda_device();
+  if (!plan_.device_code.empty()) device->replace_code(plan_.device_code);
+  return *devices_.emplace(key, std::move(device)).first->second;
 }
 
 const CheckResult* Judge::missing_need(const CheckPlan& check) const {

@@ -3,13 +3,18 @@
 import gc
 import sys
 
-from scanlab.bootstrap.steps import launch
-
+KIT_FAULT = 3
 ALLOCATIONS_BETWEEN_COLLECTIONS = 200_000
 """What a command imports is fewer, and is no garbage: to look for some took 45 ms of each."""
 
 if __name__ == "__main__":
     gc.set_threshold(ALLOCATIONS_BETWEEN_COLLECTIONS)
-    code = launch(sys.argv[1:])
+    try:
+        from scanlab.bootstrap.steps import launch
+
+        code = launch(sys.argv[1:])
+    except (ImportError, MemoryError, OSError) as error:  # of a machine that lacks something: never the work's fault
+        print(f"scanlab: this machine: {error or type(error).__name__}", file=sys.stderr)
+        code = KIT_FAULT
     gc.freeze()  # nor is there any that matters at the end
     sys.exit(code)

@@ -127,3 +127,31 @@ TEST_CASE_METHOD(Fixture, "of very many writes the last is kept") {
   CHECK(writes.back().block[0] == 1);
   CHECK(word(writes.back()) == writes.back().thread[0] + 100);
 }
+
+TEST_CASE("which write has made an element wrong", "[element_writes]") {
+  const auto writes_of = [](const std::string& states) {  // r: right after it, w: wrong
+    std::vector<Write> writes(states.size());
+    for (std::size_t k = 0; k < states.size(); ++k) writes[k].after[0] = std::byte(states[k] == 'r');
+    return writes;
+  };
+  const auto is_right = [](const ElementWrites::Bytes& bytes) { return bytes[0] == std::byte{1}; };
+  const auto place = [](const std::vector<Write>& writes, const Write* one) { return one ? one - writes.data() : -1; };
+  struct Row {
+    const char* states;
+    int wrong, right;
+  };
+  for (const auto& [states, wrong, right] :
+       {Row{"w", 0, -1}, {"ww", 1, -1}, {"rw", 1, 0}, {"rww", 1, 0}, {"wrwrww", 4, 3}}) {
+    INFO(states);
+    const std::vector<Write> writes = writes_of(states);
+    const std::optional<WrongWrite> found = wrong_write(writes, is_right);
+    REQUIRE(found);
+    CHECK(place(writes, found->wrong) == wrong);
+    CHECK(place(writes, found->right) == right);
+  }
+  // The same call may be wrong elsewhere when it is made again: what is right then has no wrong write.
+  for (const char* states : {"", "r", "wr", "rr", "rwr"}) {
+    INFO(states);
+    CHECK_FALSE(wrong_write(writes_of(states), is_right));
+  }
+}

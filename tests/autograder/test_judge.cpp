@@ -71,3 +71,13 @@ TEST_CASE("what was not asked for is not run", "[judge]") {
   for (const CheckResult& check : result.checks) CHECK(check.max_points == 0);
   check_not_run(result.checks[0], 55, "not run: not among the checks that were asked for");
 }
+
+TEST_CASE("a device that cannot be made is the kit's fault, and the result says so", "[judge]") {
+  Plan plan = plan_for(Plan::Device::vgpu);
+  plan.profile = "none of this name";
+  Judge judge(plan);
+  CHECK(judge.run(0).verdict == Verdict::error);
+  const Result result = judge.result();
+  CHECK(result.device == "virtual GPU");
+  CHECK(result.checks[0].verdict == Verdict::error);
+}

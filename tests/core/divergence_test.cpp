@@ -8,6 +8,29 @@ using namespace scanlab;
 using test::Kernel;
 using test::Setup;
 
+namespace {
+
+/// Counts how often lanes of a warp have met.
+class Meetings : public vgpu::Observer {
+ public:
+  unsigned count = 0;
+  vgpu::Mask lanes = 0;
+
+ private:
+  std::uint32_t interests() const override { return warp_syncs; }
+  void warp_sync(const vgpu::Actor&, vgpu::Mask met) override { ++count, lanes |= met; }
+};
+
+/// Calls `work` with the stack as many times 16 bytes deeper: what is aligned there by luck alone is not, elsewhere.
+template <class Work>
+[[gnu::noinline]] void deeper(unsigned steps, Work work) {
+  volatile auto* const room = static_cast<char*>(__builtin_alloca(16 * steps + 1));
+  room[0] = 1;
+  work();
+}
+
+}  // namespace
+
 TEST_CASE("after an if and an else the lanes are one group again") {
   // 4 instructions by halves of the warp, everything else by all 32 lanes.
   const Kernel k{R"(
@@ -233,5 +256,32 @@ ret;
     const auto r = test::run(k, {.schedule = {vgpu::Schedule::Order::random, seed}});
     REQUIRE(r.result.status == vgpu::LaunchResult::Status::ok);
     for (unsigned t = 0; t < 32; ++t) REQUIRE(r.out[t] == 31 * 32 / 2 + 3 * 32);
+  }
+}
+
+TEST_CASE("halves of a warp that stand at different warp barriers meet, wherever the stack is") {
+  const Kernel k{R"(
+mov.u32 %r1, %tid.x;
+setp.lt.u32 %p1, %r1, 16;
+@%p1 bra $L_then;
+bar.warp.sync 0xffffffff;
+mov.u32 %r2, 200;
+bra.uni $L_end;
+$L_then:
+bar.warp.sync 0xffffffff;
+mov.u32 %r2, 100;
+$L_end:
+)" + test::store_at_tid("%r2") +
+                 "ret;\n"};
+  for (unsigned steps = 0; steps < 8; ++steps) {
+    CAPTURE(steps);
+    deeper(steps, [&] {
+      Meetings meetings;
+      const auto r = test::run(k, {.observer = &meetings});
+      REQUIRE(r.result.status == vgpu::LaunchResult::Status::ok);
+      CHECK(meetings.count == 1);
+      CHECK(meetings.lanes == vgpu::full_mask);
+      for (unsigned t = 0; t < 32; ++t) CHECK(r.out[t] == (t < 16 ? 100u : 200u));
+    });
   }
 }

@@ -236,3 +236,39 @@ def test_what_compiles_and_is_refused_is_not_called_a_file_that_does_not_compile
     assert only.cause.rationale == "cub::BlockScan: write the scan yourself"
     assert only.cause.details == ("1 | // mine", "the lab refuses it")
     assert (only.cause.id == "header.forbidden") == (error is ForbiddenHeaderError)
+
+
+@pytest.mark.parametrize(
+    ("submission_ends", "control_ends", "verdict"),
+    [
+        (["killed", "killed"], False, "fail"),  # by itself, as far as can be known
+        (["killed", "right"], False, "pass"),  # by someone else, once
+        (["crashed"], False, "fail"),
+        (["killed"], True, None),
+        (["crashed"], True, None),
+        (["right"], True, "pass"),  # then nobody asks the control
+    ],
+)
+def test_a_program_that_ends_is_graded_where_the_kits_own_does_not_end(
+    handed_in: judge.Submission,
+    monkeypatch: pytest.MonkeyPatch,
+    submission_ends: list[str],
+    control_ends: bool,
+    verdict: str | None,
+) -> None:
+    says = {"killed": "the program was killed; why is not known", "crashed": "the program crashed on the host"}
+    left = list(submission_ends)
+
+    def run(plan: Plan) -> LabResult:
+        is_control = plan.runners == {"float": "/grader/float"}
+        end = ("killed" if control_ends else "right") if is_control else left.pop(0)
+        ends = {} if end == "right" else {"cause": cause("it ended", id="crash.host", rationale=says[end])}
+        return result(*(check(one.name, "fail" if ends else "pass", **ends) for one in plan.checks), lab=plan.lab)
+
+    monkeypatch.setattr(judge, "run_judge", run)
+    monkeypatch.setattr(judge, "with_cure", lambda whole, *_, **__: whole)
+    if verdict is None:
+        with pytest.raises(KitError, match="this machine cannot run a program"):
+            judge.grade([handed_in], Options())
+    else:
+        assert judge.grade([handed_in], Options())[0].verdict == verdict

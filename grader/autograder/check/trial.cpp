@@ -251,7 +251,7 @@ class TypedTrial : public Trial, CheckOnDevice {
     return outputs;
   }
 
-  /// Nothing where no one has.
+  /// Nothing where no one has, or where the element is right: a call that is made again may be wrong elsewhere.
   std::optional<Written> written_by(const std::vector<T>& x, const ElementWrites& seen) const {
     const std::size_t i = *watched_;
     const std::vector<ElementWrites::Write> writes = seen.writes();
@@ -260,27 +260,30 @@ class TypedTrial : public Trial, CheckOnDevice {
       std::memcpy(&value, bytes.data(), sizeof value);
       return task_->accepts(x, i, value);
     };
+    if (is_right(seen.now())) return std::nullopt;
     const auto who = [](const ElementWrites::Write& write) {
       return fmt::format("thread {} of block {} in {}", write.thread[0], write.block[0], vgpu::place_text(write.where));
     };
-    const bool is_by_host = seen.has_host_written_last();
-    const auto right =
-        std::find_if(writes.rbegin(), writes.rend(), [&](const auto& write) { return is_right(write.after); });
-    const bool is_overwritten = right != writes.rend();
-    Written written{.text = {}, .where = {}, .is_overwritten = is_overwritten};
-    if (is_by_host || writes.empty()) {
+    if (seen.has_host_written_last() || writes.empty()) {
       if (writes.empty() && !seen.is_changed()) return std::nullopt;
+      const auto right =
+          std::find_if(writes.rbegin(), writes.rend(), [&](const auto& write) { return is_right(write.after); });
+      Written written{.text = {}, .where = {}, .is_overwritten = right != writes.rend()};
       constexpr const char* host = "the host (cudaMemcpy, cudaMemset)";
-      written.text = is_overwritten ? fmt::format("y[{}] is right when {} writes it, and then {} writes over it", i,
-                                                  who(*right), host)
-                                    : fmt::format("y[{}] is written {}by {}", i, writes.empty() ? "" : "last ", host);
+      written.text =
+          written.is_overwritten
+              ? fmt::format("y[{}] is right when {} writes it, and then {} writes over it", i, who(*right), host)
+              : fmt::format("y[{}] is written {}by {}", i, writes.empty() ? "" : "last ", host);
       return written;
     }
-    const ElementWrites::Write& last = is_overwritten ? *std::prev(right) : writes.back();
+    const std::optional<WrongWrite> found = wrong_write(writes, is_right);
+    if (!found) return std::nullopt;
+    const ElementWrites::Write& last = *found->wrong;
+    Written written{.text = {}, .where = {}, .is_overwritten = found->right != nullptr};
     written.where = Where{last.where.file, last.where.line, ptx::source_name(last.kernel), last.block, last.thread};
-    written.text = is_overwritten
+    written.text = found->right
                        ? fmt::format("y[{}] is right when {} writes it, and {} writes something else there after that",
-                                     i, who(*right), who(last))
+                                     i, who(*found->right), who(last))
                        : fmt::format("y[{}] is written {}by {}", i, writes.size() == 1 ? "" : "last ", who(last));
     return written;
   }

@@ -1,6 +1,7 @@
 #include "autograder/device/element_writes.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "vgpu/core/memory/stored.hpp"
 #include "vgpu/core/run/report.hpp"
@@ -77,6 +78,15 @@ ElementWrites::Bytes ElementWrites::now() const {
   Bytes bytes{};
   device_.memory().read(bytes.data(), element_.address, element_.bytes);
   return bytes;
+}
+
+std::optional<WrongWrite> wrong_write(const std::vector<ElementWrites::Write>& writes,
+                                      const std::function<bool(const ElementWrites::Bytes&)>& is_right) {
+  const auto right =
+      std::find_if(writes.rbegin(), writes.rend(), [&](const auto& write) { return is_right(write.after); });
+  if (right == writes.rbegin()) return std::nullopt;  // no write comes after it, or there is none at all
+  if (right == writes.rend()) return WrongWrite{&writes.back()};
+  return WrongWrite{&*std::prev(right), &*right};
 }
 
 }  // namespace scanlab::grade

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,6 +40,8 @@ class ElementWrites : vgpu::Observer {
   bool has_host_written_last() const;
   /// Has anyone written it since this lives?
   bool is_changed() const { return now() != first_; }
+  /// What the element holds now.
+  Bytes now() const;
 
  private:
   struct Seen {
@@ -57,7 +60,6 @@ class ElementWrites : vgpu::Observer {
   void atomic(const vgpu::Access& access) override { note(access, By::atomic); }
   void note(const vgpu::Access& access, By what);
   void keep(const vgpu::Access& access, unsigned lane, By what);
-  Bytes now() const;
 
   vgpu::Device& device_;
   Buffer element_;
@@ -66,5 +68,16 @@ class ElementWrites : vgpu::Observer {
   std::vector<Seen> seen_;
   Bytes first_;
 };
+
+/// The write after which an element is wrong, and the one before it that left it right, where there is one.
+struct WrongWrite {
+  const ElementWrites::Write* wrong;
+  const ElementWrites::Write* right = nullptr;
+};
+
+/// The first write after the last right one; where none is right, the last write. Nothing where the last write is right
+/// or none was made.
+std::optional<WrongWrite> wrong_write(const std::vector<ElementWrites::Write>& writes,
+                                      const std::function<bool(const ElementWrites::Bytes&)>& is_right);
 
 }  // namespace scanlab::grade

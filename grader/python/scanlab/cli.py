@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer.core import TyperGroup
 
-from scanlab import __version__, errors
+from scanlab import __version__, errors, machine
 from scanlab.arguments import (
     LARGEST_SEED,
     DeviceName,
@@ -121,8 +121,10 @@ def _main(own: list[str]) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return errors.PASSED
-    except OSError as error:
-        _complain(f"{error.filename or 'the machine'}: {error.strerror}")
+    except (OSError, MemoryError, RuntimeError) as error:
+        if not (said := machine.said_of(error)):
+            raise
+        _complain(said)
         return errors.KIT_FAULT
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else errors.PASSED

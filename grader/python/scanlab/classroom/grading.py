@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
+from scanlab import machine
 from scanlab.classroom.attempts import Attempts, graded_files
 from scanlab.classroom.records import WORST_FIRST, Class, LabGrade, Record, Submission, Verdict
 from scanlab.classroom.store import Store, Unit
@@ -54,7 +55,8 @@ def grade_unit(store: Store, taken_in: Class, unit: Unit, *, is_sandboxed: bool 
         with _copied(store, taken_in, unit) as submission:
             result = judge.grade([submission], options)[0]
     except (KitError, OSError) as error:
-        result = _faulty(store, taken_in, unit, str(error))
+        said = machine.sentence_of(error) if isinstance(error, OSError) else str(error)
+        result = _faulty(store, taken_in, unit, said)
     reap_orphans()
     usage = {"seconds": time.monotonic() - began, "cpu_seconds": _cpu_seconds() - used}
     store.write_graded(unit, result, usage)

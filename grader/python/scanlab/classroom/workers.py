@@ -18,6 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from scanlab import machine
 from scanlab.errors import ScanlabError
 from scanlab.process import Interrupted, stop_on_signals
 
@@ -143,14 +144,15 @@ def end_orphans() -> None:
 
 
 def _said(scratch: Path) -> str:
-    """Return the end of what a worker printed, indented: nothing, unless something is wrong."""
+    """Return the end of what a worker printed, one line or lines below: nothing, unless something is wrong."""
     try:
         with (scratch / "said").open("rb") as file:
             file.seek(-min(SAID_BYTES, file.seek(0, os.SEEK_END)), os.SEEK_END)
             text = file.read().decode(errors="replace").strip()
     except OSError:
         return ""
-    return "".join(f"\n{line}" for line in text.splitlines()[-20:])
+    lines = text.splitlines()[-20:]
+    return f": {lines[0]}" if len(lines) == 1 else "".join(f"\n{line}" for line in lines)
 
 
 def _live(work: Callable[[], object], scratch: Path, environment: dict[str, str], parent: int) -> None:
@@ -177,9 +179,12 @@ def _live(work: Callable[[], object], scratch: Path, environment: dict[str, str]
         code = STOPPED
     except ScanlabError as error:
         print(error, file=sys.stderr, flush=True)
-    except BaseException:
+    except BaseException as error:
         with suppress(BaseException):
-            traceback.print_exc()
+            if said := machine.said_of(error):
+                print(said, file=sys.stderr)
+            else:
+                traceback.print_exc()
             sys.stderr.flush()
     finally:
         os._exit(code)

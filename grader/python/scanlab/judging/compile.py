@@ -16,15 +16,17 @@ import re
 import shutil
 import signal
 import stat
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatch
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
+from typing import TypeVar
 
+from scanlab import machine
 from scanlab.bootstrap.cuda import PTX_FLAGS
 from scanlab.contract import Device
 from scanlab.errors import KitError, UsageError, WorkError
@@ -78,6 +80,8 @@ OLD_NAMES = re.compile(rb"\bcudaThread(Synchronize|Exit|[GS]etLimit|[GS]etCacheC
 """Functions that older textbooks use and that the headers of CUDA 13 no longer declare; OLD_NAMES_HEADER does."""
 OLD_NAMES_HEADER = ROOT / "grader/cudart/old_names.cuh"
 NO_OLD_NAMES = (13, 0)
+CONTROL = ROOT / "grader/runner/control.cu"
+"""The kit's own file, which compiles wherever any file does."""
 SYSTEM_LIBRARIES = ("-lpthread", "-ldl", "-lrt")
 
 
@@ -87,6 +91,15 @@ class CompileError(WorkError):
     what = "does not compile"
     check = "the file compiles"
     """What has failed, as a check is called."""
+
+    def __init__(self, text: str, doubtful: str | None = None) -> None:
+        """Make one; where it may be the machine's fault (machine.py), `doubtful` has what the compiler said."""
+        super().__init__(text)
+        self.doubtful = doubtful
+
+    def with_text(self, text: str) -> "CompileError":
+        """Return the same error with another text."""
+        return type(self)(text, self.doubtful)
 
 
 class CompileTimeoutError(CompileError):
@@ -211,12 +224,21 @@ def compile_object(source: Source, device: Device, *, is_sandboxed: bool = False
 
     Raises CompileError with nvcc's messages, which name the file as the learner would type it.
     """
-    tools, asked = toolchain(), _asked(source, device, is_sandboxed=is_sandboxed)
-    name, cwd, flags, key = asked.name, asked.cwd, asked.flags, asked.key
-    entry = _known_object(key)
+    asked = _asked(source, device, is_sandboxed=is_sandboxed)
+    entry = _known_object(asked.key)
     if entry and cache.is_whole(entry):
         cache.touch(entry)
         return entry / "object.o"
+    return _by_whom(
+        partial(_make_object, source, asked, device, is_sandboxed=is_sandboxed, niceness=niceness),
+        device,
+        is_sandboxed=is_sandboxed,
+    )
+
+
+def _make_object(source: Source, asked: _Asked, device: Device, *, is_sandboxed: bool, niceness: int) -> Path:
+    tools = toolchain()
+    name, cwd, flags, key = asked.name, asked.cwd, asked.flags, asked.key
     with cache.Making() as making:
         folder = making.folder
         headers = folder / "headers.d"
@@ -231,7 +253,7 @@ def compile_object(source: Source, device: Device, *, is_sandboxed: bool = False
                 try:
                     said = _run_sandboxed(listing, cwd, given, outbox, device, {SANDBOXED_SOURCE: source.path})
                 except CompileError as error:
-                    raise type(error)(str(error).replace(name, shown(source.path))) from error
+                    raise error.with_text(str(error).replace(name, shown(source.path))) from error
         else:
             said = _compile(command(folder), headers, cwd, key, niceness)
         (folder / SAID).write_text(said, encoding="utf-8", errors="replace")
@@ -260,6 +282,23 @@ def link(
     if cache.is_whole(entry):
         cache.touch(entry)
         return entry / "program"
+    return _by_whom(
+        partial(_make_program, name, objects, contents, device, libraries, is_sandboxed=is_sandboxed),
+        device,
+        is_sandboxed=is_sandboxed,
+    )
+
+
+def _make_program(
+    entry: str,
+    objects: Sequence[Path],
+    contents: Sequence[bytes],
+    device: Device,
+    libraries: Sequence[Path],
+    *,
+    is_sandboxed: bool,
+) -> Path:
+    tools = toolchain()
     with cache.Making() as making:
         folder = making.folder
         given = [*libraries, *_members(libraries)]
@@ -285,8 +324,56 @@ def link(
         except CompileTimeoutError:
             raise
         except CompileError as error:
-            raise LinkError(OBJECT.sub("", str(error))) from error
-        return making.keep_as(name) / "program"
+            raise LinkError(OBJECT.sub("", str(error)), error.doubtful) from error
+        return making.keep_as(entry) / "program"
+
+
+Made = TypeVar("Made")
+
+
+def _by_whom(make: Callable[[], Made], device: Device, *, is_sandboxed: bool) -> Made:
+    """Return what `make` makes of a file with a compiler or linker.
+
+    Raises CompileError where the file is at fault, and KitError, one line, where the machine is: `machine.py` has how
+    the two are told apart.
+    """
+    folders = [cache.CACHE, machine.temporary()]
+    try:
+        try:
+            return make()
+        except CompileError as error:
+            if error.doubtful is None:
+                raise
+            first, said = error, error.doubtful
+        if lacking := machine.lacks_room(said, folders):
+            raise KitError(f"this machine cannot compile: {lacking}") from first
+        try:
+            _compile_control(device, is_sandboxed=is_sandboxed)
+        except CompileError as error:
+            raise KitError(machine.fault(error.doubtful or str(error), folders)) from error
+        if isinstance(first, CompileTimeoutError):  # it would take as long again
+            raise first
+        return make()
+    except InterruptedError:  # the kit is stopping
+        raise
+    except OSError as error:
+        raise KitError(machine.sentence_of(error)) from error
+
+
+def _compile_control(device: Device, *, is_sandboxed: bool) -> None:
+    """Compile the kit's own file as a submission is, and link it. Raises what compiling a submission raises."""
+    asked = _asked(Source(CONTROL, ELEMENT_FLAGS["float"]), device, is_sandboxed=is_sandboxed)
+    kept = f"control-{os.urandom(8).hex()}"  # never found again: it is compiled to see whether that can be done
+    asked = replace(asked, key=cache.hash_of(kept))
+    made = _make_object(Source(CONTROL), asked, device, is_sandboxed=is_sandboxed, niceness=0)
+    libraries = [product("grader/runner/librunner_float.a")]
+    if device == "vgpu":
+        libraries.append(product("grader/cudart/libcudart_vgpu.a"))
+    entry, content = cache.hash_of(kept, "program"), made.read_bytes()
+    program = _make_program(entry, [made], [content], device, libraries, is_sandboxed=is_sandboxed)
+    for folder in (made.parent, program.parent):
+        shutil.rmtree(folder, ignore_errors=True)
+    (cache.CACHE / f"{asked.key}{LIST}").unlink(missing_ok=True)
 
 
 def _members(libraries: Sequence[Path]) -> list[Path]:
@@ -402,7 +489,8 @@ def make_device_code(path: Path, element: str, to: Path) -> None:
     Not in the sandbox: it is for a learner's own file. Raises CompileError.
     """
     asked = _asked(Source(path, ELEMENT_FLAGS[element]), "vgpu", is_sandboxed=False)
-    _run([str(toolchain().nvcc), *asked.flags, "-ptx", asked.name, "-o", str(to)], asked.cwd)
+    command = [str(toolchain().nvcc), *asked.flags, "-ptx", asked.name, "-o", str(to)]
+    _by_whom(partial(_run, command, asked.cwd), "vgpu", is_sandboxed=False)
 
 
 def assemble(code: bytes, *, is_sandboxed: bool) -> None:
@@ -455,16 +543,29 @@ def _finished(command: Sequence[str], cwd: Path, niceness: int | None = None) ->
     try:
         return run_group(command, COMPILE_TIMEOUT, cwd, niceness=niceness)
     except FileNotFoundError as error:
-        raise KitError(f"{command[0]} is gone: start the command again with grader/scanlab") from error
+        raise _gone(error) from error
+
+
+def _gone(error: FileNotFoundError) -> KitError:
+    """Return the error of a program that is not there; or of a folder for temporary files."""
+    if error.filename is None:
+        return KitError(machine.sentence_of(error))
+    return KitError(f"{error.filename} is gone: start the command again with grader/scanlab")
 
 
 def _said(command: Sequence[str], done: Finished) -> str:
     tool = Path(command[0]).name
     if done.code is None:
-        raise CompileTimeoutError(f"{tool} did not end within {COMPILE_TIMEOUT:.0f} s")
+        raise CompileTimeoutError(f"{tool} did not end within {COMPILE_TIMEOUT:.0f} s", done.output)
     if done.code != 0:
-        raise CompileError(_message(done.output) or f"{tool} failed with exit code {done.code} and no message")
+        raise _failure(tool, done.code, done.output)
     return _message(done.output)
+
+
+def _failure(tool: str, code: int, output: str) -> CompileError:
+    how = f"was killed by signal {-code}" if code < 0 else f"failed with exit code {code}"
+    text = _message(output) or f"{tool} {how} and no message"
+    return CompileError(text, (output.strip() or text) if machine.is_doubtful(code, output) else None)
 
 
 SANDBOX_TIMEOUT = 8.0 * sandbox.COMPILER_CPU
@@ -488,21 +589,22 @@ def _run_sandboxed(
     try:
         done = sandbox.run_compiler(command, cwd, toolchain(), reads, writes, device, SANDBOX_TIMEOUT, placed)
     except FileNotFoundError as error:
-        raise KitError(f"{error.filename} is gone: start the command again with grader/scanlab") from error
+        raise _gone(error) from error
     said = _message(done.output)
     if done.code == 0:
         return said
     if done.code is None:
         raise KitError(f"{tool} did not end within {SANDBOX_TIMEOUT:.0f} s: this machine is too busy")
     if done.code == -signal.SIGXCPU or CPU_LIMIT.search(done.output):
-        raise CompileTimeoutError(f"{tool} used up the {sandbox.COMPILER_CPU} s of processor time that a file may take")
+        used_up = f"{tool} used up the {sandbox.COMPILER_CPU} s of processor time that a file may take"
+        raise CompileTimeoutError(used_up, done.output)
     if done.code == -signal.SIGXFSZ or FILE_LIMIT.search(done.output):
-        raise CompileError(f"{tool} wrote more than the {sandbox.COMPILER_FILE >> 20} MiB that a file may take")
+        said = f"{tool} wrote more than the {sandbox.COMPILER_FILE >> 20} MiB that a file may take"
+        raise CompileError(said, done.output)
     if done.is_out_of_memory or MEMORY_LIMIT.search(done.output):
-        raise CompileError(
-            f"{tool} needs more than the {sandbox.COMPILER_MEMORY >> 30} GiB of memory that a file may take"
-        )
-    raise CompileError(said or f"{tool} failed with exit code {done.code} and no message")
+        said = f"{tool} needs more than the {sandbox.COMPILER_MEMORY >> 30} GiB of memory that a file may take"
+        raise CompileError(said, done.output)
+    raise _failure(tool, done.code, done.output)
 
 
 CPU_LIMIT = re.compile(rf"signal {int(signal.SIGXCPU)}\b|CPU time limit exceeded", re.IGNORECASE)
@@ -550,7 +652,9 @@ def _outbox(entry: Path, *names: str) -> Iterator[Path]:
 def _copy_out(made: Path, to: Path) -> None:
     try:
         descriptor = os.open(made, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError as error:
+    except FileNotFoundError as error:
+        raise CompileError(f"the compiler made no {made.name}", "") from error
+    except OSError as error:  # a link
         raise CompileError(f"the compiler made no {made.name}") from error
     with os.fdopen(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):

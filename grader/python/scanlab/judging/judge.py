@@ -12,10 +12,12 @@ from typing import Literal
 
 from pydantic import ValidationError
 
+from scanlab import machine
 from scanlab.errors import KitError, UsageError, WorkError
 from scanlab.judging import plan as plans
 from scanlab.judging import sandbox
 from scanlab.judging.compile import (
+    CONTROL,
     SANDBOXED_SOURCE,
     CompileError,
     CompileTimeoutError,
@@ -266,7 +268,12 @@ def _judged(
         if options.remarks and are_results_right(plan, known.checks):
             needless.append(needless_barrier(replace(graded, run_judge=run_judge)))
 
-    result = judged = judge_in_parts(plan, run_judge, most, say_first, try_barriers, early)
+    result = judge_in_parts(plan, run_judge, most, say_first, try_barriers, early)
+    if ended := _ended(result):
+        _require_that_programs_run(plan, options)
+        if any(KILLED in cause.rationale for cause in ended):  # by whom is not known: another time it may not be
+            result = judge_in_parts(plan, run_judge, most)
+    judged = result
     result = with_what_a_call_left(with_atomic_in_words(result, file))
     if options.remarks:
         result = with_slip(result, graded, judged=judged, is_plain=True)
@@ -287,6 +294,32 @@ def _judged(
     if options.device == "vgpu":
         result = with_left_out(result, runners.values(), file, submission.path, submission.name)
     return with_places(result, file, submission.name).with_texts(as_shown)
+
+
+ENDED = frozenset({"crash.exit", "crash.host", "cuda.error"})
+"""Of causes: the program has ended, or has got no device, which a machine that lacks something may have caused, too."""
+KILLED = "the program was killed"
+
+
+def _ended(result: LabResult) -> list[Cause]:
+    causes = (check.cause for check in result.failed_checks)
+    return [cause for cause in causes if cause and cause.id in ENDED]
+
+
+def _require_that_programs_run(plan: plans.Plan, options: plans.Options) -> None:
+    """Raise KitError, one line, where the kit's own program ends before it answers, as a submission has."""
+    checks = [one for one in plan.checks if isinstance(one, plans.PlannedCorrectness) and one.element == "float"]
+    if not checks:
+        return
+    try:
+        control = build_runner(CONTROL, "float", options.device, is_sandboxed=options.is_sandboxed)
+    except CompileError as error:
+        raise KitError(f"this machine cannot compile the kit's own program: {error}") from error
+    smallest = {"sizes": [min(checks[0].sizes)], "extra": [], "work": None, "prove": None}
+    check = checks[0].model_copy(update=smallest)
+    changes = {"runners": {"float": str(control)}, "checks": [check], "is_brief": True, "marks": (), "barriers": ()}
+    if causes := _ended(run_judge(plan.model_copy(update={**changes, "trail": "", "device_code": ""}))):
+        raise KitError(machine.fault_of_a_program(causes[0].rationale))
 
 
 def _judge_early(
@@ -409,14 +442,17 @@ def run_judge(plan: plans.Plan) -> LabResult:
     with scratch() as folder, sandbox.in_a_group(plan.launcher, plan.device) as launcher:
         plan_file, result_file = folder / "plan.json", folder / "result.json"
         document = plan.model_copy(update={"launcher": launcher}).model_dump(mode="json")
-        plan_file.write_text(json.dumps(document))
+        try:
+            plan_file.write_text(json.dumps(document))
+        except OSError as error:
+            raise KitError(machine.sentence_of(error)) from error
         judge = product("grader/autograder/judge-gpu" if plan.device == "gpu" else "grader/autograder/judge")
         command = [str(judge), "--plan", str(plan_file), "--result", str(result_file), "--die-with-parent"]
         try:
             with alone_on(plan.device):
                 finished = run_group(command, limit, ROOT)
         except OSError as error:
-            raise KitError(f"cannot start the judge: {error.strerror}") from error
+            raise KitError(f"cannot start the judge: {machine.sentence_of(error)}") from error
         if finished.code is None:
             raise KitError(f"{plan.lab}: the judge did not end within {limit:.0f} s")
         judged, problem = _read(result_file)
@@ -427,7 +463,8 @@ def run_judge(plan: plans.Plan) -> LabResult:
         )
         is_gap = judged is not None and any(check.cause and check.cause.id == GAP for check in judged.checks)
         error = UnsupportedError if is_gap else KitError
-        raise error(f"{plan.lab}: the judge {ended}{_faults(judged) or said}")
+        faults = _faults(judged).lstrip()
+        raise error(f"{plan.lab}: the judge {ended}{f': {faults}' if faults else said}")
     if judged is None:
         raise KitError(f"{plan.lab}: the judge wrote no result that this version can read: {problem}{said}")
     result = LabResult.of_checks(plan.lab, plan.title, judged.device, plan.seed, judged.checks)

@@ -256,7 +256,7 @@ const Inst* warp_barrier(Warp& w, const Inst* i) {
     return proceed(w, i + 1);
   }
   // The others whose masks are complete now go on after their own barriers.
-  std::uint32_t masks[warp_size];
+  alignas(64) std::uint32_t masks[warp_size];
   std::copy_n(members, warp_size, masks);
   Mask released = ready;
   for (Split& s : w.waiting)
