@@ -131,10 +131,11 @@ Finding SharedRaces::describe(const Key& key, const Found& found) const {
   Finding f = finding_in(*kernel_, c.block);
   f.id = "race.shared";
   f.kind = name_of(hazard);
-  f.variable = kernel_->shared[array].name;
-  f.element = (c.address - kernel_->shared[array].offset) / c.bytes;
-  f.headline = fmt::format("RACE ({}): shared {}[{}], kernel {}, block {}", f.kind, f.variable, *f.element, f.kernel,
-                           index_text(f.block, f.grid_size));
+  const SharedVariable& variable = kernel_->shared[array];
+  f.variable = variable.name;
+  f.element = (c.address - variable.offset) / c.bytes;
+  f.headline = fmt::format("RACE ({}): shared {}, kernel {}, block {}", f.kind,
+                           variable.element_text(*f.element, c.bytes), f.kernel, index_text(f.block, f.grid_size));
   for (const Conflict::Side& side : {c.earlier, c.later})
     f.parts.push_back(part_by(*kernel_, name_of(side.how.kind), side.line, side.thread));
   f.advice =
