@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "vgpu/checks/line_shape.hpp"
 #include "vgpu/core/decode/decode.hpp"
 #include "vgpu/core/run/report.hpp"
 
@@ -138,8 +139,9 @@ Finding SharedRaces::describe(const Key& key, const Found& found) const {
                            variable.element_text(*f.element, c.bytes), f.kernel, index_text(f.block, f.grid_size));
   for (const Conflict::Side& side : {c.earlier, c.later})
     f.parts.push_back(part_by(*kernel_, name_of(side.how.kind), side.line, side.thread));
-  f.advice =
-      is_update(key, found) ? advice_on_update(f.parts.back().where.line) : advice_on(c, hazard, *kernel_->module);
+  f.advice = is_update(key, found) && !combines_elements(*kernel_, f.parts.back().where)
+                 ? advice_on_update(f.parts.back().where.line)
+                 : advice_on(c, hazard, *kernel_->module);
   f.count = found.count;
   return f;
 }
