@@ -15,7 +15,8 @@ TEST_CASE("a mangled name gives the name that was written") {
   const Case c = GENERATE(
       Case{"_ZZ2ksIfEvPKT_PS0_iE2xy", "xy"}, Case{"_Z2ksPf", "ks"}, Case{"_Z2ksIfEvPKT_PS0_i", "ks"}, Case{"ks", "ks"},
       Case{"", ""}, Case{"vprintf", "vprintf"}, Case{"$str$2", "$str"}, Case{"_Z9short", "_Z9short"}, Case{"_Z", "_Z"},
-      Case{"_ZZ2ckE2sh", "sh"}, Case{"_ZZ2ckE2sh$1", "sh"}, Case{"__cuda_local_var_35_30_non_const_xy", "xy"},
+      Case{"_ZZ1kPiE3sum_$_0", "sum"}, Case{"_ZZ1kPiE1q_$_1_$_12", "q"}, Case{"_$_0", "_$_0"}, Case{"_ZZ2ckE2sh", "sh"},
+      Case{"_ZZ2ckE2sh$1", "sh"}, Case{"__cuda_local_var_35_30_non_const_xy", "xy"},
       Case{"_ZN36_GLOBAL__N__4397d3f1_4_a_cu_8d1b7e344anonEPi", "anon"},
       Case{"_ZN34_INTERNAL_4397d3f1_4_a_cu_8d1b7e3436_GLOBAL__N__4397d3f1_4_a_cu_8d1b7e345anonvE", "anonv"},
       Case{"_ZN12_GLOBAL__N_14anonEPi", "anon"}, Case{"_ZN1VD1Ev", "~V"}, Case{"_ZN1W1fEi", "f"},
@@ -27,6 +28,14 @@ TEST_CASE("a mangled name gives the name that was written") {
       Case{"_ZN1A9operatorsEv", "operators"});
   CAPTURE(c.mangled, demangle(c.mangled));
   CHECK(source_name(c.mangled) == c.written);
+}
+
+TEST_CASE("a variable that was an element says which") {
+  CHECK(source_piece("_ZZ1kPiE3sum_$_0") == "[0]");
+  CHECK(source_piece("_ZZ1kPiE1q_$_1_$_12") == "[1][12]");
+  CHECK(source_piece("_ZZ1kPiE3sum_$_1$2") == "[1]");
+  for (const char* const whole : {"_ZZ1kPiE3sum", "sum_1", "sh$1", "$str$2", "_$_0", ""})
+    CHECK(source_piece(whole).empty());
 }
 
 TEST_CASE("a demangled name has no hashes of files") {

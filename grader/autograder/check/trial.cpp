@@ -105,6 +105,7 @@ class TypedTrial : public Trial, CheckOnDevice {
     const auto writes = watched_ ? device_.watch({y.address + *watched_ * sizeof(T), sizeof(T)}) : nullptr;
 
     const vgpu::Schedule schedule{which.order, mix(seed, "schedule"), which.trail};
+    device_.expect_elements(n_);
     CallReport report = submission.call(check_.entry, memory_, schedule, counting);
     TrialResult result;
     result.counts = std::move(report.counts);

@@ -113,6 +113,8 @@ class Device {
     std::optional<Amendment> amendment = {};  ///< of programs that are loaded from now on
   };
   virtual void try_with(const Trying&) {}
+  /// What is launched from now on is work on so many elements: a limit of instructions grows with them.
+  virtual void expect_elements(std::size_t /*n*/) {}
   /// Runs the PTX of a file in the place of the programs' own that are loaded from now on. Throws KitFault where the
   /// file cannot be read; a device that cannot do it does nothing.
   virtual void replace_code(const std::filesystem::path&) {}

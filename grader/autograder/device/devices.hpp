@@ -13,8 +13,9 @@ namespace scanlab::grade {
 /// Whether the device looks for mistakes in what kernels do, which takes time.
 enum class Checking { off, on };
 
-/// `profile` as vgpu::profile_by_name knows it (KitFault otherwise); at most `warp_instructions` a launch. `observers`,
-/// which outlive the device, listen to every launch.
+/// `profile` as vgpu::profile_by_name knows it (KitFault otherwise); at most `warp_instructions` a launch, and
+/// more by the number of elements (Device::expect_elements). `observers`, which outlive the device, listen to every
+/// launch.
 std::unique_ptr<Device> make_virtual_device(const std::string& profile, std::uint64_t warp_instructions,
                                             Checking checking, const std::vector<vgpu::Observer*>& observers = {});
 

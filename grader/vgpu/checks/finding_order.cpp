@@ -40,12 +40,19 @@ bool is_more_basic(const Finding& a, const Finding& b) {
   return std::tuple(a.weight, rank(a)) < std::tuple(b.weight, rank(b));
 }
 
+const Finding* cause_of(const Finding& fault, const std::vector<Finding>& findings) {
+  if (!is_address(fault)) return nullptr;
+  const auto cause = std::ranges::find_if(findings, [&](const Finding& one) { return may_lead_to(one, fault); });
+  return cause == findings.end() ? nullptr : &*cause;
+}
+
 void sort_most_basic_first(std::vector<Finding>& findings) {
   std::ranges::stable_sort(findings, is_more_basic);
-  if (findings.empty() || !is_address(findings.front())) return;
-  const auto cause =
-      std::ranges::find_if(findings, [&](const Finding& one) { return may_lead_to(one, findings.front()); });
-  if (cause != findings.end()) std::rotate(findings.begin(), cause, std::next(cause));
+  if (findings.empty()) return;
+  if (const Finding* const found = cause_of(findings.front(), findings)) {
+    const auto cause = findings.begin() + (found - findings.data());
+    std::rotate(findings.begin(), cause, std::next(cause));
+  }
 }
 
 }  // namespace scanlab::vgpu

@@ -15,4 +15,7 @@ bool is_more_basic(const Finding& a, const Finding& b);
 /// have been calculated from.
 void sort_most_basic_first(std::vector<Finding>& findings);
 
+/// The finding that may be the cause of a fault for which an address is no good; null where there is none.
+const Finding* cause_of(const Finding& fault, const std::vector<Finding>& findings);
+
 }  // namespace scanlab::vgpu

@@ -180,6 +180,10 @@ Module parse(std::string_view text);
 
 /// `_ZZ2ksIfEvPKT_PS0_iE2xy` → "xy", `_Z2ksPf` → "ks": the name a learner wrote. Unmangled names come back as they are.
 std::string source_name(const std::string& mangled);
+
+/// `_ZZ1kPiE3sum_$_1` → "[1]": of a variable that is an element of an array, which nvcc has taken apart because all its
+/// indices are constants, which element that is; of a struct, which member. Of any other name empty.
+std::string source_piece(const std::string& mangled);
 /// The whole demangled signature, "void ks<float>(float const*, int)".
 std::string demangle(const std::string& mangled);
 

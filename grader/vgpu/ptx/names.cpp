@@ -200,6 +200,18 @@ std::string_view strip_copy_number(std::string_view name) {
   return end > 0 ? name.substr(0, end) : name;
 }
 
+/// Where the piece's numbers begin, "_$_0" of "xy_$_0": the optimiser has made a variable of each element.
+std::size_t piece_begin(std::string_view name) {
+  std::size_t end = name.size();
+  for (;;) {
+    std::size_t at = end;
+    while (at > 0 && is_digit(name[at - 1])) --at;
+    constexpr std::string_view mark = "_$_";
+    if (at == end || !name.substr(0, at).ends_with(mark) || at == mark.size()) return end;
+    end = at - mark.size();
+  }
+}
+
 }  // namespace
 
 std::uint32_t size_of(Type type) {
@@ -241,10 +253,21 @@ std::string demangle(const std::string& mangled) {
 }
 
 std::string source_name(const std::string& mangled) {
-  const std::string plain(strip_copy_number(strip_local_prefix(mangled)));
+  const std::string_view whole = strip_copy_number(strip_local_prefix(mangled));
+  const std::string plain(whole.substr(0, piece_begin(whole)));
   const std::string demangled = demangle(plain);
   if (demangled == plain) return plain;
   return std::string(strip_local_prefix(last_component(demangled)));
+}
+
+std::string source_piece(const std::string& mangled) {
+  const std::string_view whole = strip_copy_number(mangled);
+  std::string piece;
+  for (const char c : whole.substr(piece_begin(whole))) {
+    if (c == '$') piece += piece.empty() ? "[" : "][";
+    if (is_digit(c)) piece += c;
+  }
+  return piece.empty() ? piece : piece + "]";
 }
 
 }  // namespace scanlab::ptx

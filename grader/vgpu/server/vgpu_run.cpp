@@ -5,16 +5,21 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -22,6 +27,7 @@
 #include "vgpu/checks/cost/counters.hpp"
 #include "vgpu/checks/cost/line_costs.hpp"
 #include "vgpu/checks/fault_finding.hpp"
+#include "vgpu/checks/finding_order.hpp"
 #include "vgpu/core/run/device.hpp"
 #include "vgpu/core/run/parallel.hpp"
 #include "vgpu/server/child.hpp"
@@ -55,17 +61,19 @@ Runs a CUDA program that was linked with libcudart_vgpu.a on a virtual GPU.
   --threads N                  threads of this machine for a launch (default: as many as there are processors);
                                they change no result
   --parallel-from N            launches that take less than N microseconds stay on one thread (default 1000)
+  --seconds N                  end the program after so many by the clock (default 600); 0: never
   --max-warp-instructions N    stop a launch after so many (default 4000000000)
   --name NAME                  what the program is called: its argv[0]
   --findings FILE              write what was found, and what has stopped kernels, as JSON
   --help
 
 The exit code is 4 when --check has found a mistake, whatever the program itself ends with; else the program's, or
-128 and the number of the signal that killed it; 2: wrong usage; 3: the kit's own fault, also where the virtual GPU
+128 and the number of the signal that killed it; 124: it ran for as long as --seconds allows; 2: wrong usage; 3: the kit's own fault, also where the virtual GPU
 cannot run a kernel and the program did not ask for the error.
 )";
 
 constexpr int exit_usage = 2;
+constexpr int exit_time = 124;  // as timeout(1)
 
 volatile sig_atomic_t child_pid = 0;
 volatile bool cancelled = false, was_stopped = false;
@@ -73,6 +81,7 @@ volatile bool cancelled = false, was_stopped = false;
 struct Arguments : server::ProveOptions {
   unsigned threads = vgpu::default_threads();
   std::uint64_t parallel_from_us = 1000;
+  std::uint64_t seconds = 600;  ///< 0: no limit
   bool counters = false, check = false, stale = false;
   bool prove = false;
   std::string name, findings;
@@ -119,6 +128,7 @@ Arguments parse(int argc, char** argv) {
        set("stale", arguments.stale),
        {"prove", optional_argument, prove},
        {"prove-seconds", required_argument, seconds},
+       into("seconds", arguments.seconds),
        into("max-warp-instructions", arguments.max_warp_instructions),
        {"threads", required_argument,
         [&](const char* text) { arguments.threads = number<unsigned>("threads", text, vgpu::Team::most_threads); }},
@@ -143,6 +153,51 @@ void forward_signals() {
   action.sa_flags = SA_SIGINFO | SA_RESTART;
   sigemptyset(&action.sa_mask);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) sigaction(signal, &action, nullptr);
+}
+
+/// Ends the program when its time is over.
+class TimeLimit {
+ public:
+  explicit TimeLimit(std::uint64_t seconds) {
+    if (seconds > 0) watch_ = std::thread([this, seconds] { watch(std::min(seconds, most_seconds)); });
+  }
+  TimeLimit(const TimeLimit&) = delete;
+  ~TimeLimit() {
+    if (!watch_.joinable()) return;
+    {
+      const std::lock_guard lock(mutex_);
+      is_done_ = true;
+    }
+    done_.notify_one();
+    watch_.join();
+  }
+  bool is_over() const { return is_over_; }
+
+ private:
+  static constexpr std::uint64_t most_seconds = 100'000'000;
+
+  void watch(std::uint64_t seconds) {
+    std::unique_lock lock(mutex_);
+    if (done_.wait_for(lock, std::chrono::seconds(seconds), [this] { return is_done_; })) return;
+    is_over_ = true;
+    was_stopped = true;
+    cancelled = true;
+    if (child_pid > 0) kill(static_cast<pid_t>(child_pid), SIGKILL);
+  }
+
+  std::mutex mutex_;
+  std::condition_variable done_;
+  bool is_done_ = false;
+  std::atomic<bool> is_over_ = false;
+  std::thread watch_;
+};
+
+/// What is reported of a kernel that ran when its program was stopped from outside: where it was. That is no fault.
+std::string stopped_text(vgpu::Fault fault) {
+  fault.advice.clear();
+  const std::string text = fault.text();
+  return fmt::format("STOPPED: kernel {} was running{}", fault.kernel,
+                     text.substr(std::min(text.find('\n'), text.size())));
 }
 
 const char* explain(int signal) {
@@ -286,9 +341,13 @@ std::optional<vgpu::Finding> find_misnamed_copies(const server::Traffic& traffic
   return finding;
 }
 
-void print_findings(const vgpu::CheckSuite::Findings& findings) {
-  const std::size_t shown = std::min(findings.list.size(), most_shown);
-  for (std::size_t k = 0; k < shown; ++k) fmt::print(stderr, "{}\n", with_short_paths(findings.list[k].text()));
+/// Without those that have been printed in front of a fault that they may be the cause of.
+void print_findings(const vgpu::CheckSuite::Findings& findings, const std::vector<std::string>& printed) {
+  std::size_t shown = 0;
+  for (std::size_t k = 0; k < std::min(findings.list.size(), most_shown); ++k, ++shown)
+    if (const std::string text = with_short_paths(findings.list[k].text());
+        std::ranges::find(printed, text) == printed.end())
+      fmt::print(stderr, "{}\n", text);
   if (findings.total > shown) fmt::print(stderr, "and {} more findings\n", findings.total - shown);
 }
 
@@ -314,16 +373,26 @@ int run(Arguments& arguments) {
   bool is_lacking = false;  // a kernel was not run because the virtual GPU cannot run it
   server::SessionOptions options;
   server::FaultReports reports;
+  std::vector<std::string> causes;  // of faults, printed in front of them
+  nlohmann::ordered_json cause_findings = nlohmann::ordered_json::array();
   options.on_fault = [&](const vgpu::Fault& fault) {
+    if (cancelled) {
+      if (was_stopped && fault.kind == vgpu::Fault::Kind::budget) reports.note(with_short_paths(stopped_text(fault)));
+      return;
+    }
     has_fault |= fault.kind != vgpu::Fault::Kind::refused;
     is_lacking |= fault.kind == vgpu::Fault::Kind::unsupported;
     vgpu::Fault explained = fault;
-    if (cancelled) {
-      if (!was_stopped || fault.kind != vgpu::Fault::Kind::budget) return;
-      explained.headline = "stopped while it ran";  // by a timeout, or Ctrl-C: where it was is what there is to say
-    }
     if (checks) checks->explain(explained);
-    reports.add(with_short_paths(explained.text()), vgpu::to_finding(explained));
+    const vgpu::Finding finding = vgpu::to_finding(explained);
+    if (checks) {
+      const std::vector<vgpu::Finding> known = checks->findings().list;
+      if (const vgpu::Finding* const cause = vgpu::cause_of(finding, known)) {
+        reports.note(causes.emplace_back(with_short_paths(cause->text())));
+        cause_findings.push_back(to_json(*cause));
+      }
+    }
+    reports.add(with_short_paths(explained.text()), finding);
   };
   options.on_no_memory = [&](std::uint64_t bytes) { reports.note(no_memory_text(bytes, device)); };
   options.on_reply = [&reports] { reports.print(); };
@@ -341,6 +410,7 @@ int run(Arguments& arguments) {
     child_pid = 0;
     if (WIFSIGNALED(status)) cancelled = true;  // nothing waits for its kernels any more
   };
+  TimeLimit time_limit(arguments.seconds);
   const int status = server::run_child(session, arguments.program, program_fd, -1,
                                        {.started = [](pid_t pid) { child_pid = pid; }, .ended = ended});
   reports.print();
@@ -375,10 +445,12 @@ int run(Arguments& arguments) {
     // After a fault no cudaFree works any more.
     if (WIFEXITED(status) && !has_fault) add(find_leak(session), findings.list.end());
   }
-  print_findings(findings);
+  print_findings(findings, causes);
   if (!arguments.findings.empty()) {
-    nlohmann::ordered_json list = reports.json();
-    for (const vgpu::Finding& finding : findings.list) list.push_back(to_json(finding));
+    nlohmann::ordered_json list = std::move(cause_findings);
+    for (nlohmann::ordered_json& report : reports.json()) list.push_back(std::move(report));
+    for (const vgpu::Finding& finding : findings.list)
+      if (std::ranges::find(causes, with_short_paths(finding.text())) == causes.end()) list.push_back(to_json(finding));
     write_json(arguments.findings, list);
   }
   if (const std::string left_out = checks ? checks->left_out() : std::string(); !left_out.empty())
@@ -390,6 +462,12 @@ int run(Arguments& arguments) {
   // Without that kernel's results, what the program has printed is nothing that a GPU would; unless it knows of it.
   if (is_lacking && session.traffic().unread_refusals > 0 && !WIFSIGNALED(status)) return server::exit_kit;
   const bool is_wrong = checks && (has_fault || findings.has_mistake());
+  if (time_limit.is_over() && WIFSIGNALED(status)) {
+    fmt::print(stderr,
+               "vgpu-run: {} was ended after {} seconds, the time limit; --seconds N allows more, 0 all it takes\n",
+               arguments.program.arguments[0], arguments.seconds);
+    return exit_time;
+  }
   if (WIFSIGNALED(status)) {
     const int signal = WTERMSIG(status);
     fmt::print(stderr, "vgpu-run: {} was killed by signal {} ({})\n", arguments.program.arguments[0], signal,

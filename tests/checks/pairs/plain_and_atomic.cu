@@ -417,3 +417,66 @@ KERNEL(read_beside_an_addition_of_1_in_shared, 1, 64) {
   a.y[threadIdx.x] = threadIdx.x < 32 ? atomicAdd(&s_x, 1)  // here
                                       : s_x;                // here
 }
+
+// ---- trees: a line that reads two elements and writes one -----------------------------------------------------------
+
+// wrong: race.shared | no barrier separates them
+KERNEL(tree_without_barriers, 1, 256) {
+  __shared__ int s[256];
+  s[threadIdx.x] = a.x[threadIdx.x];
+  __syncthreads();
+  for (int d = 1; d < 256; d *= 2) {
+    const int k = 2 * d * threadIdx.x;
+    if (k < 256) s[k] += s[k + d];  // here
+  }
+  if (threadIdx.x == 0) a.y[0] = s[0];
+}
+
+// right
+KERNEL(tree_with_barriers, 1, 256) {
+  __shared__ int s[256];
+  s[threadIdx.x] = a.x[threadIdx.x];
+  for (int d = 1; d < 256; d *= 2) {
+    __syncthreads();
+    const int k = 2 * d * threadIdx.x;
+    if (k < 256) s[k] += s[k + d];
+  }
+  if (threadIdx.x == 0) a.y[0] = s[0];
+}
+
+// wrong: race.shared | by one atomic
+KERNEL(update_of_one_element, 1, 256) {
+  __shared__ int s[4];
+  if (threadIdx.x < 4) s[threadIdx.x] = 0;
+  __syncthreads();
+  s[threadIdx.x / 32 % 2] += threadIdx.x + a.x[threadIdx.x];  // here
+  __syncthreads();
+  if (threadIdx.x < 4) a.y[threadIdx.x] = s[threadIdx.x];
+}
+
+// wrong: race.global | no barrier separates them
+KERNEL(tree_in_global_memory_without_barriers, 1, 256) {
+  for (int d = 1; d < 256; d *= 2) {
+    const int k = 2 * d * threadIdx.x;
+    if (k < 256) a.x[k] += a.x[k + d] + 1;  // here
+  }
+}
+
+// ---- a place that several threads look at and set -------------------------------------------------------------------
+
+// wrong: race.global | relaxed atomics
+KERNEL(look_and_set, 1, 64) {
+  for (int k = 0; k < 2; ++k) {
+    const int w = (threadIdx.x + 7 * k) % 64;
+    if (a.x[w] == 0) a.x[w] = 5;  // here
+  }
+}
+
+// right
+KERNEL(look_and_set_by_relaxed_atomics, 1, 64) {
+  for (int k = 0; k < 2; ++k) {
+    const int w = (threadIdx.x + 7 * k) % 64;
+    cuda::atomic_ref<int, cuda::thread_scope_device> level(a.x[w]);
+    if (level.load(cuda::memory_order_relaxed) == 0) level.store(5, cuda::memory_order_relaxed);
+  }
+}

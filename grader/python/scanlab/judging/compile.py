@@ -216,6 +216,14 @@ def said_of(path: Path, element: str, device: Device, *, is_sandboxed: bool) -> 
     return text.replace(asked.name, shown(path)) if is_sandboxed else text
 
 
+def said_with(made: Path) -> str:
+    """Return what nvcc said when it made an object of a file."""
+    try:
+        return (made.parent / SAID).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""  # another process has dropped it
+
+
 def compile_object(source: Source, device: Device, *, is_sandboxed: bool = False, niceness: int = 0) -> Path:
     """Compile one file and return the object, from the cache where nothing has changed.
 

@@ -8,9 +8,10 @@ from pathlib import Path
 
 from scanlab.arguments import write_json
 from scanlab.judging import sarif
-from scanlab.judging.compile import CompileError, LinkError
-from scanlab.judging.compiler.builds import explained
+from scanlab.judging.compile import CompileError, LinkError, said_with
+from scanlab.judging.compiler.builds import explained, source_of
 from scanlab.judging.compiler.links import shown_text
+from scanlab.judging.compiler.warnings import warnings
 from scanlab.judging.result import Finding
 from scanlab.paths import shown
 from scanlab.scratch import scratch
@@ -29,6 +30,15 @@ def report_unbuilt(files: Sequence[Path], error: CompileError, sarif_file: Path 
         lines += [f"  {shown(Path(place.file))}:{place.line}"] if place else []
         lines += [*(f"  {line}" for line in code), f"  {found.sentence}"]
     return "\n".join([*lines, *(f"  {line}" for line in text.splitlines())])
+
+
+def warned(files: Sequence[Path], objects: Sequence[Path]) -> list[str]:
+    """Return nvcc's warnings about the lines of a program's own files, `FILE:13: variable "t" was declared …`."""
+    found: list[str] = []
+    for path, made in zip(files, objects, strict=True):
+        source = source_of(path)
+        found += warnings([said_with(made)], source, shown(path), range(1, len(source.lines) + 1))
+    return found
 
 
 def run_and_log(command: Sequence[str], source: Path, sarif_file: Path) -> int:

@@ -21,6 +21,8 @@ from scanlab.arguments import (
 
 LARGEST_N = 1 << 24
 """Up to there each whole number is a float."""
+SECONDS = 600
+"""A program's time by the clock, as vgpu-run has it."""
 program_arguments: list[str] = []
 """What stands after `--` on the command line: the arguments of the program."""
 
@@ -61,6 +63,9 @@ def run(
     ] = False,
     trail: Annotated[str | None, typer.Option(metavar="TEXT", help="run as --prove has printed it, again")] = None,
     profile: Annotated[ProfileName, typer.Option(help="the device to imitate")] = ProfileName.small,
+    seconds: Annotated[
+        int, typer.Option(min=0, help="end the program after so many by the clock, on the virtual GPU; 0: never")
+    ] = SECONDS,
     include: Annotated[list[Path] | None, typer.Option("-I", metavar="DIR", help="look for headers there")] = None,
     nvcc_flag: Annotated[list[str] | None, typer.Option(metavar="FLAG", help="pass on to nvcc")] = None,
     device: DeviceOption = DeviceName.vgpu,
@@ -73,7 +78,7 @@ def run(
     """
     from scanlab.judging.compile import HOST_LINES, CompileError, compile_all, link, read_source
     from scanlab.judging.compiler.cache import prune
-    from scanlab.judging.programs import report_unbuilt, run_and_log
+    from scanlab.judging.programs import report_unbuilt, run_and_log, warned
     from scanlab.judging.toolchain import product
     from scanlab.run import main_of_lab
 
@@ -100,6 +105,8 @@ def run(
     except CompileError as error:
         print(report_unbuilt(given.files, error, sarif_file), file=sys.stderr)
         raise typer.Exit(errors.FAILED) from error
+    for warning in warned(given.files, objects):
+        print(f"warning: {warning}", file=sys.stderr)
     prune()
     arguments = [call.entry, str(call.n)] if call else program_arguments
     sys.stdout.flush()
@@ -110,6 +117,7 @@ def run(
     options += ["--counters"] if counters else []
     options += ["--check"] if check else []
     options += ["--prove"] if prove else []
+    options += ["--seconds", str(seconds)] if seconds != SECONDS and not prove else []
     program = [str(product("grader/vgpu/server/vgpu-run")), *options, "--", str(built), *arguments]
     if sarif_file is not None:
         raise typer.Exit(run_and_log(program, given.files[0], sarif_file))

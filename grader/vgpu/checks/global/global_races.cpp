@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "vgpu/checks/line_shape.hpp"
 #include "vgpu/checks/race.hpp"
 #include "vgpu/core/decode/decode.hpp"
 #include "vgpu/core/memory/stored.hpp"
@@ -219,9 +220,20 @@ Finding GlobalRaces::describe(const Key& key, const Found& found) const {
     // A number that both have taken from a counter is no flag: it is set and seen by the same line.
     const bool has_flag = c.flag.when && c.flag.set_line != c.flag.seen_line;
     const bool is_one_line = earlier.where.line == later.where.line && earlier.where.file == later.where.file;
-    if (found.is_update || (is_value && is_one_line && c.has_several_writers && !c.later.how.writes()))
+    const bool may_be_update =
+        found.is_update || (is_value && is_one_line && c.has_several_writers && !c.later.how.writes());
+    const bool is_combination = may_be_update && combines_elements(*kernel_, later.where);
+    const bool is_read_and_write = is_value && c.earlier.how.writes() != c.later.how.writes();
+    if (may_be_update && !is_combination)
       f.advice = advice_on_update(later.where.line);
-    else if (is_value && !is_in_block && c.has_several_writers && !c.later.how.writes())
+    else if (is_read_and_write && !has_flag &&
+             sets_what_it_has_looked_at(*kernel_, (c.earlier.how.writes() ? earlier : later).where))
+      f.advice = fmt::format(
+          "threads look at it and set it, in line {} among others, and either access may come first: if each order is "
+          "right, make all reads and writes of it relaxed atomics (cuda::atomic_ref, memory_order_relaxed); if one "
+          "thread alone may set it, use atomicCAS",
+          (c.earlier.how.writes() ? earlier : later).where.line);
+    else if (is_value && !is_in_block && c.has_several_writers && !c.later.how.writes() && !is_combination)
       f.advice = fmt::format(
           "several threads of block {} write it, and block {} does not wait for all of them: let only one thread do "
           "what line {} does",

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "vgpu/checks/line_shape.hpp"
 #include "vgpu/core/decode/decode.hpp"
 #include "vgpu/core/run/report.hpp"
 
@@ -131,14 +132,16 @@ Finding SharedRaces::describe(const Key& key, const Found& found) const {
   Finding f = finding_in(*kernel_, c.block);
   f.id = "race.shared";
   f.kind = name_of(hazard);
-  f.variable = kernel_->shared[array].name;
-  f.element = (c.address - kernel_->shared[array].offset) / c.bytes;
-  f.headline = fmt::format("RACE ({}): shared {}[{}], kernel {}, block {}", f.kind, f.variable, *f.element, f.kernel,
-                           index_text(f.block, f.grid_size));
+  const SharedVariable& variable = kernel_->shared[array];
+  f.variable = variable.name;
+  f.element = (c.address - variable.offset) / c.bytes;
+  f.headline = fmt::format("RACE ({}): shared {}, kernel {}, block {}", f.kind,
+                           variable.element_text(*f.element, c.bytes), f.kernel, index_text(f.block, f.grid_size));
   for (const Conflict::Side& side : {c.earlier, c.later})
     f.parts.push_back(part_by(*kernel_, name_of(side.how.kind), side.line, side.thread));
-  f.advice =
-      is_update(key, found) ? advice_on_update(f.parts.back().where.line) : advice_on(c, hazard, *kernel_->module);
+  f.advice = is_update(key, found) && !combines_elements(*kernel_, f.parts.back().where)
+                 ? advice_on_update(f.parts.back().where.line)
+                 : advice_on(c, hazard, *kernel_->module);
   f.count = found.count;
   return f;
 }

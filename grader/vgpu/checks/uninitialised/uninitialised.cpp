@@ -307,7 +307,7 @@ Finding Uninitialised::finding_of(const Trial::Arrival& arrival) {
       f.id = shared_id;
       f.variable = array.name;
       f.element = (from.address - array.offset) / from.bytes;
-      what = fmt::format("shared {}[{}]", array.name, *f.element);
+      what = "shared " + array.element_text(*f.element, from.bytes);
       f.advice =
           "give every element that is read a value first, in every thread that should: where there is no input, 0 or "
           "whatever changes no result (identity())";

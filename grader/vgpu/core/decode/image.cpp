@@ -166,7 +166,7 @@ std::unordered_map<std::string, SharedVariable> lay_out_shared(Image& image, con
   const auto place = [&](const ptx::Variable& v) {
     if (v.space != ptx::StateSpace::shared || v.is_extern || by_name.count(v.name)) return;
     packed = round_up(packed, std::max<std::uint32_t>(1, v.align));
-    SharedVariable s{ptx::source_name(v.name), packed + gaps, v.size};
+    SharedVariable s{ptx::source_name(v.name), packed + gaps, v.size, ptx::source_piece(v.name)};
     packed += v.size;
     gaps += shared_gap;
     image.shared.push_back(s);
@@ -226,6 +226,7 @@ std::unique_ptr<Image> make_image(const ptx::Module& module, const ptx::Function
   auto image = std::make_unique<Image>();
   image->module = &module;
   image->kernel = &kernel;
+  image->symbols = &symbols;
   static_cast<ImageOptions&>(*image) = options;
   image->names_elements |= options.names_floats;
   image->convergent = !options.fine_grain && options.fast.pairs;

@@ -88,6 +88,7 @@ struct ImageOptions {
 struct Image : ImageOptions {
   const ptx::Module* module = nullptr;
   const ptx::Function* kernel = nullptr;
+  const SymbolTable* symbols = nullptr;  ///< addresses of the module's variables
   const Program* entry = nullptr;
   bool convergent = false;    ///< there is code for warps that stay together
   bool loops = false;         ///< a block may live long: there are loops or calls in the code

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <optional>
 
+#include "vgpu/core/decode/address_base.hpp"
 #include "vgpu/core/run/fault.hpp"
 #include "vgpu/core/warp/lanes.hpp"
 
@@ -85,7 +86,7 @@ Explanation explain_shared(Warp& w, std::uint64_t address, std::uint32_t bytes) 
   }
   e.target = fmt::format("shared array {}", best->name);
   e.variable = best->name;
-  e.details.push_back(missed(best->name, best_size, best_distance));
+  e.details.push_back(missed(best->name + best->piece, best_size, best_distance));
   if (best->offset == image.dynamic_offset && best_size == 0)
     e.advice =
         "the array is dynamic: pass its size in bytes as the third launch parameter, <<<blocks, threads, bytes>>>";
@@ -116,21 +117,128 @@ Explanation explain_poison(std::int64_t distance) {
 /// An address below is null, and an offset.
 constexpr std::uint64_t null_page = 4096;
 
+/// The pointer from which the faulting access has made its address, and the live array that it points to.
+struct Pointer {
+  const Allocation* array = nullptr;
+  std::uint64_t value = 0;
+  std::optional<std::size_t> parameter = {};  ///< of the kernel; nothing: a variable
+};
+
+/// Nothing where the code does not say, or the pointer is itself no good.
+std::optional<Pointer> pointer_of(const Warp& w) {
+  const Grid& grid = *w.block->grid;
+  const Image& image = *grid.image;
+  const ptx::Function* const function = w.frame && w.frame->program ? w.frame->program->source : nullptr;
+  if (!function || !w.pc || w.pc->index >= function->instructions.size()) return {};
+  const ptx::Operand* const operand = address_of(function->instructions[w.pc->index]);
+  const std::optional<AddressBase> base = operand ? base_of(*function, *operand) : std::nullopt;
+  if (!base) return {};
+  Pointer pointer;
+  if (base->is_parameter) {
+    const auto at = std::ranges::find(function->parameters, base->name, &ptx::Variable::name);
+    if (function != image.kernel || at == function->parameters.end()) return {};
+    pointer.parameter = static_cast<std::size_t>(at - function->parameters.begin());
+    const std::int64_t offset = std::int64_t{image.parameter_offsets[*pointer.parameter]} + base->offset;
+    const auto size = static_cast<std::int64_t>(grid.parameters.size());
+    if (offset < 0 || offset > size - static_cast<std::int64_t>(sizeof(pointer.value))) return {};
+    std::memcpy(&pointer.value, grid.parameters.data() + offset, sizeof(pointer.value));
+  } else {
+    const auto at = image.symbols->find(base->name);
+    if (at == image.symbols->end()) return {};
+    pointer.value = at->second;
+  }
+  const Placement p = grid.memory->place(pointer.value, 1);
+  if (!p.allocation || p.distance != 0 || p.allocation->freed) return {};
+  pointer.array = p.allocation;
+  return pointer;
+}
+
+/// Is the index what four or eight bytes hold that no thread has written, perhaps with a little added?
+bool is_unwritten(std::int64_t index) {
+  constexpr auto of_eight = static_cast<std::int64_t>(0x0101010101010101 * static_cast<std::uint64_t>(poison));
+  constexpr auto of_four = static_cast<std::int64_t>(static_cast<std::int32_t>(of_eight));
+  constexpr auto as_unsigned = static_cast<std::int64_t>(static_cast<std::uint32_t>(of_eight));
+  constexpr std::int64_t near = 1024;
+  return std::ranges::any_of(std::initializer_list<std::int64_t>{of_eight, of_four, as_unsigned},
+                             [&](std::int64_t held) { return index >= held - near && index <= held + near; });
+}
+
+/// The address lies outside of the array whose pointer it was made from, wherever that may be.
+Explanation explain_outside(const Pointer& pointer, std::uint64_t address, std::uint32_t bytes) {
+  const Allocation& a = *pointer.array;
+  Explanation e;
+  e.id = "bounds.global";
+  e.target = e.variable = a.label;
+  const auto distance = static_cast<std::int64_t>(address - pointer.value);
+  const auto width = static_cast<std::int64_t>(bytes);
+  const std::int64_t index = distance / width - (distance % width < 0 ? 1 : 0);
+  constexpr std::int64_t words = std::int64_t{1} << 32;
+  if (address >= a.base) e.element = (address - a.base) / bytes;
+  const std::string whose =
+      pointer.parameter ? fmt::format("the kernel's parameter {}", *pointer.parameter + 1) : a.label;
+  if (is_unwritten(index)) {
+    e.element.reset();
+    e.details.push_back(fmt::format(
+        "the index, counted from {}, is {}: such numbers stand in memory that no thread has written (poison)", whose,
+        index));
+    e.advice = "write the index before it is read: look at where it comes from";
+    return e;
+  }
+  if (index >= words / 2 && index < words) {
+    e.element.reset();
+    e.details.push_back(
+        fmt::format("the index, counted from {}, is {}, which is {} as an int", whose, index, index - words));
+    e.advice =
+        "an unsigned index below 0 becomes one of about 4 billion: look at how it is calculated, or let only threads "
+        "whose index stays at or above 0 make the access";
+    return e;
+  }
+  if (address < a.base) {
+    e.details.push_back(missed(a.label, a.size, -static_cast<std::int64_t>(a.base - address)));
+    e.advice =
+        "the index is below 0: look at how it is calculated, or let only threads whose index stays at or above 0 make "
+        "the access";
+    return e;
+  }
+  e.details.push_back(
+      missed(a.label, a.size, std::max<std::int64_t>(1, static_cast<std::int64_t>(address - a.base - a.size) + 1)));
+  e.advice =
+      a.size % bytes != 0 ? "cudaMalloc counts bytes, not elements: multiply the number of elements by sizeof(Element)"
+      : a.label.starts_with("cudaMalloc")
+          ? "guard the access by the number of elements, or allocate more: cudaMalloc counts bytes, not elements"
+          : "guard the access by the number of elements, with < and not <=: the last block may have threads without an "
+            "element";
+  return e;
+}
+
+/// Beyond that distance from an array nothing says that it was meant; no block has so much shared memory.
+constexpr std::uint64_t far_away = 1 << 20;
+
 Explanation explain_global(Warp& w, std::uint64_t address, std::uint32_t bytes) {
   Explanation e;
   e.id = "bounds.global";
   e.target = "every allocation";
-  const Placement p = w.block->grid->memory->place(address, bytes);
+  const Grid& grid = *w.block->grid;
+  const Placement p = grid.memory->place(address, bytes);
+  const std::optional<Pointer> pointer = address < null_page ? std::nullopt : pointer_of(w);
+  const Resolved as_generic = resolve(address);
+  if (pointer && !pointer->array->contains(address, bytes)) return explain_outside(*pointer, address, bytes);
   if (address < null_page) {
     e.target = "global memory: a null pointer";
     e.details.push_back(address == 0 ? "the address is null"
                                      : fmt::format("the address is {} after null", byte_count(address)));
     e.advice =
         "was the pointer set by cudaMalloc, and passed to the kernel? Where it may be null, ask before it is used";
-  } else if (const StateSpace meant = resolve(address).space; meant == StateSpace::shared) {
+  } else if ((as_generic.space == StateSpace::shared || as_generic.space == StateSpace::local) &&
+             as_generic.address >= far_away) {
+    e.details.push_back("no array lies there, or near");
+    e.advice =
+        "look at how the index is calculated: is it below 0, or was it never written? Or does the pointer belong to "
+        "another block, or another kernel?";
+  } else if (as_generic.space == StateSpace::shared) {
     e.details.push_back("the address is one of a block's shared memory, used as one of global memory");
     e.advice = "a pointer to shared memory is of use only in its own block: copy the data to global memory instead";
-  } else if (meant == StateSpace::local) {
+  } else if (as_generic.space == StateSpace::local) {
     e.details.push_back("the address is one of a thread's local memory, used as one of global memory");
     e.advice = "a pointer to a local variable is of use only in its own thread: copy the data to global memory instead";
   } else if (!p.allocation) {
@@ -155,6 +263,11 @@ Explanation explain_global(Warp& w, std::uint64_t address, std::uint32_t bytes) 
     e.variable = p.allocation->label;
     e.details.push_back(fmt::format("the address lies in {}, which device code can only read", p.allocation->label));
     e.advice = "write constant memory from the host, with cudaMemcpyToSymbol";
+  } else if (static_cast<std::uint64_t>(std::llabs(p.distance)) > far_away && !pointer) {
+    e.details.push_back("no array lies there, or near");
+    e.advice =
+        "look at how the index is calculated: is it below 0, too large for its type, or was it never written? Or was "
+        "the pointer?";
   } else {
     e.target = e.variable = p.allocation->label;
     if (p.distance > 0) e.element = (address - p.allocation->base) / bytes;
@@ -173,6 +286,13 @@ Explanation explain_global(Warp& w, std::uint64_t address, std::uint32_t bytes) 
   return e;
 }
 
+/// Does the instruction leave open which space it means?
+bool is_generic(const Warp& w) {
+  const auto& instructions = w.frame->program->source->instructions;
+  return w.pc && w.pc->index < instructions.size() &&
+         !instructions[w.pc->index].has_any({"shared", "local", "global", "const", "param"});
+}
+
 }  // namespace
 
 void raise_bad_access(Warp& w, StateSpace space, AccessKind kind, unsigned lane, std::uint64_t address,
@@ -180,6 +300,12 @@ void raise_bad_access(Warp& w, StateSpace space, AccessKind kind, unsigned lane,
   FaultException f;
   f.lane = lane;
   f.fault.does = kind == AccessKind::atomic ? "atomic" : verb(kind);
+  // A generic address may be one of global memory and an index, and have come to lie in another window.
+  if ((space == StateSpace::shared || space == StateSpace::local) && is_generic(w) &&
+      (address >= far_away || pointer_of(w))) {
+    address += space == StateSpace::shared ? shared_window : local_window;
+    space = StateSpace::global;
+  }
   const std::optional<std::int64_t> from_poison = distance_from_poison(address);
   // Where nothing is, the address is a pointer that was never set, whatever it is a multiple of.
   const bool is_nowhere = space == StateSpace::global && !from_poison &&

@@ -34,6 +34,13 @@ struct SharedVariable {
   std::string name;  ///< as the learner wrote it
   std::uint64_t offset = 0;
   std::uint64_t size = 0;
+  std::string piece = {};  ///< "[1]": it is one element of what the learner wrote; empty: it is all of that
+
+  /// "s_xy[5]": the element of `bytes` at `element`.
+  std::string element_text(std::uint64_t element, std::uint64_t bytes) const {
+    if (!piece.empty() && size <= bytes) return name + piece;
+    return name + piece + "[" + std::to_string(element) + "]";
+  }
 };
 
 struct KernelInfo {

@@ -402,12 +402,12 @@ Fault report_endless(const Grid& grid, const std::vector<const Block*>& running,
   f.kind = Fault::Kind::budget;
   f.kernel = ptx::source_name(grid.image->kernel->name);
   f.headline = cancelled ? "stopped: the time for this check is over"
-                         : fmt::format("stopped after {} warp instructions: an endless loop, or far too much work",
-                                       grid.executed);
+                         : fmt::format("stopped after {} warp instructions, at the limit of a launch", grid.executed);
   set_sizes(f, grid);
   Waiting w = waiting_threads(grid, running);
   report(f, std::move(w.stands), grid);
-  f.advice = "check that the loop in that line comes to its end for every thread";
+  f.advice =
+      "check that the loop in that line comes to its end for every thread, or share the work out among more of them";
   for (const Block* block : running)
     for (const Warp& warp : block->warps) {
       if (!warp.active) continue;
