@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "vgpu/checks/global/read_only_loads.hpp"
 #include "vgpu/checks/race.hpp"
 #include "vgpu/core/decode/decode.hpp"
 #include "vgpu/core/memory/stored.hpp"
@@ -88,6 +89,7 @@ void GlobalRaces::kernel_begin(const KernelInfo& kernel) {
   found_.clear();
   guesses_.clear();
   has_fence_ = has_fence_for_host_ = false;
+  read_only_in_ = nullptr;
 }
 
 void GlobalRaces::kernel_end() {
@@ -105,6 +107,7 @@ void GlobalRaces::kernel_end() {
     if (!is_known_to_be_right) findings_.add(describe(key, found));
   }
   found_.clear();
+  if (read_only_in_) add_written_read_only(*kernel_, shadow_, *read_only_in_, findings_);
   if (at_end) at_end(*kernel_);
   kernel_.reset();
 }
@@ -149,6 +152,8 @@ void GlobalRaces::touch(const AccessRun& run, How::Kind kind) {
   how.is_strong = how.is_atomic() || a.order != Access::Order::weak;
   how.is_for_block = how.is_strong && a.scope == Access::Scope::block;
   how.is_for_host = how.is_strong && (a.scope == Access::Scope::system || a.order == Access::Order::volatile_);
+  how.is_read_only = a.is_read_only;
+  if (a.is_read_only && a.block) read_only_in_ = a.block->grid->memory;
   has_fence_ |= !how.is_for_block && a.order >= Access::Order::acquire;
   const bool releases = a.order == Access::Order::release || a.order == Access::Order::acq_rel;
   if (releases && !how.is_for_block)
