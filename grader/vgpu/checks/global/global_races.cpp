@@ -179,7 +179,10 @@ void GlobalRaces::conflict(const GlobalConflict& c) {
   }
   const Key key{c.earlier.line, c.later.line, std::move(name), c.cause, c.use};
   Found& found = found_[key];
-  if (found.count++ == 0 || distance_of(c) > distance_of(found.example)) {
+  // Of a line that reads and writes behind a flag without a fence it is the write that is a mistake.
+  const bool is_first_write =
+      c.cause == Cause::reader_fence && c.later.how.writes() && !found.example.later.how.writes();
+  if (found.count++ == 0 || is_first_write || distance_of(c) > distance_of(found.example)) {
     found.example = c;
     found.element = offset / c.bytes;
   }
@@ -236,11 +239,12 @@ Finding GlobalRaces::describe(const Key& key, const Found& found) const {
   }
   f.id = "fence.missing";
   if (c.cause == Cause::reader_fence) {
-    f.weight = Finding::Weight::advice;
-    f.kind = "reader";
-    f.headline = fmt::format("FENCE (advice): {}", where);
-    f.parts = {earlier, later};
+    // Nothing at all makes a write wait for the flag; of reads it is known that GPUs do them in order.
     const bool writes = c.later.how.writes();
+    if (!writes) f.weight = Finding::Weight::advice;
+    f.kind = "reader";
+    f.headline = fmt::format("{}: {}", writes ? "FENCE MISSING" : "FENCE (advice)", where);
+    f.parts = {earlier, later};
     f.advice = fmt::format(
         "the writer has a fence between value and flag, {} has none between flag and value: a __threadfence() before "
         "line {} (or {} with an acquire) keeps the value from being {} first",
