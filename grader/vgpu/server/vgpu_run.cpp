@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
@@ -21,6 +22,7 @@
 #include "vgpu/checks/cost/counters.hpp"
 #include "vgpu/checks/cost/line_costs.hpp"
 #include "vgpu/checks/fault_finding.hpp"
+#include "vgpu/checks/finding_order.hpp"
 #include "vgpu/core/run/device.hpp"
 #include "vgpu/core/run/parallel.hpp"
 #include "vgpu/server/child.hpp"
@@ -28,6 +30,7 @@
 #include "vgpu/server/fault_reports.hpp"
 #include "vgpu/server/prove.hpp"
 #include "vgpu/server/session.hpp"
+#include "vgpu/server/weak_executions.hpp"
 
 namespace {
 
@@ -288,6 +291,7 @@ int run(Arguments& arguments) {
   }
   std::optional<vgpu::CheckSuite> checks;
   if (arguments.check) checks.emplace(device);
+  server::WeakExecutions weak(device);
 
   bool has_fault = false;   // that stopped a kernel: a refused launch may be what the program wants to see
   bool is_lacking = false;  // a kernel was not run because the virtual GPU cannot run it
@@ -306,7 +310,10 @@ int run(Arguments& arguments) {
   };
   options.on_no_memory = [&](std::uint64_t bytes) { reports.note(no_memory_text(bytes, device)); };
   options.on_reply = [&reports] { reports.print(); };
-  if (checks) options.work = checks->work();
+  if (checks) {
+    options.work = checks->work();
+    options.before_launch = [&](const vgpu::LaunchRequest& launch) { weak.look_at(launch); };
+  }
   const auto [session_fd, program_fd] = server::connected_sockets();
   server::Session session(device, session_fd, std::move(options));
 
@@ -341,6 +348,9 @@ int run(Arguments& arguments) {
   vgpu::CheckSuite::Findings findings;
   if (checks) {
     findings = checks->findings();
+    std::ranges::copy(weak.findings().list(), std::back_inserter(findings.list));
+    findings.total += weak.findings().total();
+    vgpu::sort_most_basic_first(findings.list);
     const auto add = [&](std::optional<vgpu::Finding> finding, auto at) {
       if (finding) findings.list.insert(at, *std::move(finding)), ++findings.total;
     };
