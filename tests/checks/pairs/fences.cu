@@ -18,7 +18,7 @@ __device__ void give(int* lock) {
   atomicExch(lock, 0);
 }
 
-// advice: fence.missing | __threadfence() before line
+// wrong: fence.missing | __threadfence() before line
 KERNEL(write_in_a_lock_without_a_fence, 4, 32) {
   if (threadIdx.x) return;
   take(a.flag);
@@ -44,7 +44,7 @@ KERNEL(write_in_a_lock_of_libcuxx, 4, 32) {
   lock.store(0, cuda::memory_order_release);
 }
 
-// advice: fence.missing | __threadfence() before line
+// wrong: fence.missing | __threadfence() before line
 KERNEL(write_in_a_lock_by_exchange_without_a_fence, 4, 32) {
   if (threadIdx.x) return;
   while (atomicExch(a.flag, 1) != 0) __nanosleep(20);
@@ -66,7 +66,7 @@ KERNEL(write_in_a_lock_of_inline_ptx, 4, 32) {
   asm volatile("st.release.gpu.global.b32 [%0], 0;" ::"l"(__cvta_generic_to_global(a.flag)) : "memory");
 }
 
-// advice: fence.missing | __threadfence() before line
+// wrong: fence.missing | __threadfence() before line
 KERNEL(read_in_a_lock_without_a_fence, 4, 32) {
   if (threadIdx.x) return;
   take(a.flag);

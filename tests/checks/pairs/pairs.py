@@ -22,8 +22,9 @@ SCHEDULES = ("lockstep", "in_order", "reversed", "random")
 FOUND_MISTAKES = 4
 # The first line of a finding's text, by its id; what is not here begins with "FAULT".
 HEADLINES = {
+    "race.read_only": r"RACE \(read-only\): ",
     "race.shared": r"RACE \(.*\): shared ",
-    "race.global": r"RACE \(.*\): (?!shared )(?!.* and the host$)",
+    "race.global": r"RACE \((?!read-only).*\): (?!shared )(?!.* and the host$)",
     "race.host": r"RACE \(.*\): .* and the host\n",
     "copy.kind": r"COPY",
     "fence.missing": r"FENCE",

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "vgpu/checks/global/read_only_loads.hpp"
 #include "vgpu/checks/line_shape.hpp"
 #include "vgpu/checks/race.hpp"
 #include "vgpu/core/decode/decode.hpp"
@@ -89,6 +90,7 @@ void GlobalRaces::kernel_begin(const KernelInfo& kernel) {
   found_.clear();
   guesses_.clear();
   has_fence_ = has_fence_for_host_ = has_signal_for_host_ = false;
+  read_only_in_ = nullptr;
 }
 
 void GlobalRaces::kernel_end() {
@@ -106,6 +108,7 @@ void GlobalRaces::kernel_end() {
     if (!is_known_to_be_right) findings_.add(describe(key, found));
   }
   found_.clear();
+  if (read_only_in_) add_written_read_only(*kernel_, shadow_, *read_only_in_, findings_);
   if (at_end) at_end(*kernel_);
   kernel_.reset();
 }
@@ -152,6 +155,8 @@ void GlobalRaces::touch(const AccessRun& run, How::Kind kind) {
   how.is_strong = how.is_atomic() || a.order != Access::Order::weak;
   how.is_for_block = how.is_strong && a.scope == Access::Scope::block;
   how.is_for_host = how.is_strong && (a.scope == Access::Scope::system || a.order == Access::Order::volatile_);
+  how.is_read_only = a.is_read_only;
+  if (a.is_read_only && a.block) read_only_in_ = a.block->grid->memory;
   has_fence_ |= !how.is_for_block && a.order >= Access::Order::acquire;
   const bool releases = a.order == Access::Order::release || a.order == Access::Order::acq_rel;
   if (releases && !how.is_for_block)
@@ -183,7 +188,10 @@ void GlobalRaces::conflict(const GlobalConflict& c) {
   }
   const Key key{c.earlier.line, c.later.line, std::move(name), c.cause, c.use};
   Found& found = found_[key];
-  if (found.count++ == 0 || distance_of(c) > distance_of(found.example)) {
+  // Of a line that reads and writes behind a flag without a fence it is the write that is a mistake.
+  const bool is_first_write =
+      c.cause == Cause::reader_fence && c.later.how.writes() && !found.example.later.how.writes();
+  if (found.count++ == 0 || is_first_write || distance_of(c) > distance_of(found.example)) {
     found.example = c;
     found.element = offset / c.bytes;
   }
@@ -251,11 +259,12 @@ Finding GlobalRaces::describe(const Key& key, const Found& found) const {
   }
   f.id = "fence.missing";
   if (c.cause == Cause::reader_fence) {
-    f.weight = Finding::Weight::advice;
-    f.kind = "reader";
-    f.headline = fmt::format("FENCE (advice): {}", where);
-    f.parts = {earlier, later};
+    // Nothing at all makes a write wait for the flag; of reads it is known that GPUs do them in order.
     const bool writes = c.later.how.writes();
+    if (!writes) f.weight = Finding::Weight::advice;
+    f.kind = "reader";
+    f.headline = fmt::format("{}: {}", writes ? "FENCE MISSING" : "FENCE (advice)", where);
+    f.parts = {earlier, later};
     f.advice = fmt::format(
         "the writer has a fence between value and flag, {} has none between flag and value: a __threadfence() before "
         "line {} (or {} with an acquire) keeps the value from being {} first",

@@ -1,4 +1,4 @@
-// The checks race.global and fence.missing: attached to a device, they find accesses to global memory that nothing
+// The checks race.global, race.read_only and fence.missing: attached to a device, they find accesses to global memory that nothing
 // orders, and among them the values that are passed on by a flag without a fence. They are found by what orders the
 // accesses, not by what the values became: under every schedule in which both happen.
 //
@@ -85,6 +85,7 @@ class GlobalRaces : public Check, private ConflictSink<GlobalConflict> {
   std::set<std::uint32_t> guesses_;       ///< in this launch
   bool has_fence_ = false, has_fence_for_host_ = false, has_signal_for_host_ = false;
   std::vector<std::uint64_t> fenced_for_host_;  ///< by resident place: a bit for each warp
+  const Memory* read_only_in_ = nullptr;  ///< where this launch has a load of what it may not write; null: it has none
 };
 
 }  // namespace scanlab::vgpu

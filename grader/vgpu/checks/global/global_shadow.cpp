@@ -269,7 +269,7 @@ bool GlobalShadow::place(const Row& row, std::uint32_t number, Chunk& chunk, Blo
     if (rows[k] == number) continue;
     Row& other = rows_[rows[k]];
     const PastAccess &a = other.past, &b = row.past;
-    if (a.how.writes() || a.line != b.line || other.first != row.first || other.stride != row.stride ||
+    if (!(a.how == b.how) || a.line != b.line || other.first != row.first || other.stride != row.stride ||
         other.step != row.step || other.count != row.count || a.lanes != b.lanes || a.bytes != b.bytes)
       continue;
     if (a.block == b.block && a.warp == b.warp) {
@@ -360,6 +360,28 @@ void GlobalShadow::collect(AccessedSpans& spans) const {
       }
     }
   spans.add(begin, 0, 1, end - begin, site);
+}
+
+std::optional<GlobalConflict::Side> GlobalShadow::thread_at(Address address, const AccessSite& site) const {
+  const auto side = [&](const PastAccess& past, unsigned warp, unsigned lane) {
+    return GlobalConflict::Side{past.line, past.block, warp * warp_size + lane, past.how};
+  };
+  const auto is_so = [&](const PastAccess& past) {
+    return past.line == site.line && past.how == site.how && past.bytes == site.bytes;
+  };
+  for (const Row& row : rows_) {
+    if (!is_so(row.past) || address < row.low || address >= row.high) continue;
+    for (unsigned k = 0; k < row.count; ++k)
+      for (const unsigned lane : lanes_in(row.past.lanes))
+        if (address - row.at(k, lane) < row.past.bytes) return side(row.past, row.past.warp + k, lane);
+  }
+  for (std::uint32_t c = 0; c < cells_used_; ++c) {
+    if (address - cells_at_[c] >= chunk_bytes) continue;
+    for (std::uint32_t n = (*cells_[c])[address / word_bytes % words].first; n != none; n = nodes_[n].next)
+      if (const Node& node = nodes_[n]; is_so(node.past) && (node.bytes >> address % word_bytes & 1))
+        return side(node.past, node.past.warp, first_lane(node.past.lanes));
+  }
+  return {};
 }
 
 /// From here on the chunk's words are looked at one by one.

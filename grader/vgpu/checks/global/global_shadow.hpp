@@ -41,6 +41,8 @@ class GlobalShadow {
   bool has_changed(std::uint64_t address, const GlobalConflict::Side& by);
   /// All that this launch has touched so far.
   void collect(AccessedSpans& spans) const;
+  /// A thread that has accessed the byte so, among those that are kept.
+  std::optional<GlobalConflict::Side> thread_at(Address address, const AccessSite& site) const;
 
  private:
   static constexpr std::uint32_t none = ~0u;

@@ -10,6 +10,8 @@
 
 namespace scanlab::vgpu {
 
+struct Grid;
+
 struct ExplorationLimits {
   std::uint64_t runs = 200'000;
   double seconds = 10;
@@ -22,6 +24,7 @@ struct Execution {
   const std::optional<Fault>& fault;  ///< a deadlock too
   const Trail& trail;                 ///< shows it again
   std::uint64_t memory = 0;           ///< a hash of what global memory holds: equal where it holds the same
+  const Grid* grid = nullptr;         ///< with its views: what it has read that was not the latest (stale_reads.hpp)
 };
 
 struct Exploration {

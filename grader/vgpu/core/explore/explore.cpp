@@ -192,7 +192,7 @@ class Explorer {
       for (const Event& e : s.steps[k].events)
         step.choices.push_back(e.chose_newest() || !e.choice() ? std::nullopt : std::optional(*e.choice()));
     }
-    is_stopped_ = !visit_({fault, trail, memory});
+    is_stopped_ = !visit_({fault, trail, memory, &grid_});
   }
 
   /// Where what an atomic reads depends on when it comes, the past is more than a graph: no run is left.

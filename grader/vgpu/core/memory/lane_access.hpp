@@ -28,6 +28,7 @@ inline void describe(Access& a, const Warp& w, const Inst* i, StateSpace space, 
   a.address = address;
   a.order = static_cast<Access::Order>(form.order);
   a.scope = static_cast<Access::Scope>(form.scope);
+  a.is_read_only = form.is_read_only;
   a.block = w.block;
   a.inst = i;
 }

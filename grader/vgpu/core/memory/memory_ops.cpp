@@ -102,8 +102,9 @@ bool read_qualifier(std::string_view word, MemoryForm& form) {
   if (word == "cta") return scope(Scope::block);
   if (word == "gpu") return scope(Scope::device);
   if (word == "sys") return scope(Scope::system);
-  for (const std::string_view known : {"global", "shared", "shared::cta", "local", "const", "param", "nc", "ca", "cg",
-                                       "cs", "lu", "cv", "wb", "wt", "param::entry", "param::func"})
+  if (word == "nc") return form.is_read_only = 1, true;
+  for (const std::string_view known : {"global", "shared", "shared::cta", "local", "const", "param", "ca", "cg", "cs",
+                                       "lu", "cv", "wb", "wt", "param::entry", "param::func"})
     if (word == known) return true;
   return word.starts_with("L1::") || word.starts_with("L2::");
 }
@@ -125,6 +126,7 @@ std::optional<MemorySelection> select_memory(const ptx::Instruction& in, std::sp
   MemorySelection s;
   s.form.count = 1;
   s.form.space = static_cast<std::uint32_t>(space);
+  s.form.is_read_only = in.opcode == "ldu";
   if (is_atomic) {
     s.form.order = static_cast<std::uint32_t>(Access::Order::relaxed);
     s.form.scope = static_cast<std::uint32_t>(Access::Scope::device);

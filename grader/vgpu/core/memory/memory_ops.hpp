@@ -14,15 +14,16 @@ namespace scanlab::vgpu {
 
 /// Inst::aux of a memory instruction.
 struct MemoryForm {
-  std::uint32_t count : 3;       ///< elements of a vector: 1, 2, 4
-  std::uint32_t bytes : 5;       ///< of one element in memory
-  std::uint32_t lane_bytes : 5;  ///< of one register lane: 2, 4, 8
-  std::uint32_t is_signed : 1;   ///< sign-extend into a wider register
-  std::uint32_t space : 3;       ///< ptx::StateSpace
-  std::uint32_t order : 3;       ///< Access::Order
-  std::uint32_t scope : 2;       ///< Access::Scope
-  std::uint32_t has_result : 1;  ///< atom, not red
-  std::uint32_t atomic : 6;      ///< atomic_form, of atom and red
+  std::uint32_t count : 3;         ///< elements of a vector: 1, 2, 4
+  std::uint32_t bytes : 5;         ///< of one element in memory
+  std::uint32_t lane_bytes : 5;    ///< of one register lane: 2, 4, 8
+  std::uint32_t is_signed : 1;     ///< sign-extend into a wider register
+  std::uint32_t space : 3;         ///< ptx::StateSpace
+  std::uint32_t order : 3;         ///< Access::Order
+  std::uint32_t scope : 2;         ///< Access::Scope
+  std::uint32_t has_result : 1;    ///< atom, not red
+  std::uint32_t atomic : 6;        ///< atomic_form, of atom and red
+  std::uint32_t is_read_only : 1;  ///< Access::is_read_only
 };
 static_assert(sizeof(MemoryForm) == sizeof(std::uint32_t));
 inline MemoryForm form_of(const Inst* i) {
