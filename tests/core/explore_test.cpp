@@ -308,6 +308,65 @@ TEST_CASE("a domino without fences may read each value too early") {
   CHECK(explore_domino(domino("membar.cta;"), 3).results.size() == 4);
 }
 
+namespace {
+
+std::string plain_st(int at, int value) {
+  return fmt::format("st.global.u32 [%out+{}], {};\n", at, value);
+}
+std::string plain_ld(int result, int at) {
+  return fmt::format("ld.global.u32 %r{}, [%out+{}];\n", result, at);
+}
+
+}  // namespace
+
+TEST_CASE("a race is seen in whichever execution has it, and an order where it is one") {
+  using Kind = vgpu::BrokenAssumption::Kind;
+  const auto races = [](const std::string& writer, const std::string& reader) {
+    std::vector<Kind> kinds;
+    for (const bool is_turned : {false, true}) {
+      LitmusDevice device({{{0, is_turned ? reader : writer}, {1, is_turned ? writer : reader}}, 1, {}});
+      const Explored all = explore(device);
+      CHECK(all.summary.is_exhaustive);
+      for (const vgpu::BrokenAssumption& broken : all.summary.broken) {
+        kinds.push_back(broken.kind);
+        CHECK_FALSE(broken.trail.empty());
+      }
+    }
+    return kinds;
+  };
+  const std::string passes_on = plain_st(x, 1) + fence("acq_rel.gpu") + st("relaxed.gpu", y, 1);
+  const std::string waits = await("relaxed.gpu", y, "A");
+  CHECK(races(passes_on, waits + fence("acq_rel.gpu") + plain_ld(1, x)).empty());
+  CHECK(races(passes_on, await("acquire.gpu", y, "A") + plain_ld(1, x)).empty());
+  CHECK(races(passes_on, waits + plain_ld(1, x)) == std::vector(2, Kind::reader_fence));
+  CHECK(races(plain_st(x, 1) + st("relaxed.gpu", y, 1), waits + fence("acq_rel.gpu") + plain_ld(1, x)) ==
+        std::vector(2, Kind::race));
+  CHECK(races(plain_st(x, 1) + fence("acq_rel.cta") + st("relaxed.gpu", y, 1),
+              waits + fence("acq_rel.gpu") + plain_ld(1, x)) == std::vector(2, Kind::race));
+  // Only who finds the flag unset reads too early, also where that is an old value.
+  const std::string looks = ld("acquire.gpu", 20, y) + "setp.eq.u32 %p9, %r20, {};\n@%p9 bra DONE;\n" +
+                            plain_ld(1, x) + "DONE:\n";
+  CHECK(races(passes_on, fmt::format(fmt::runtime(looks), 0)).empty());
+  CHECK(races(passes_on, fmt::format(fmt::runtime(looks), 1)) == std::vector(2, Kind::race));
+  // The last to count resets the counter.
+  const std::string counts = atom("relaxed.gpu.global.add", 20, x, 1) + "setp.eq.u32 %p9, %r20, 0;\n@%p9 bra DONE{};\n" +
+                             plain_st(x, 0) + "DONE{}:\n";
+  CHECK(races(fmt::format(fmt::runtime(counts), 1, 1), fmt::format(fmt::runtime(counts), 2, 2)).empty());
+}
+
+TEST_CASE("strong accesses of different sizes to the same bytes end an exploration, and others do not") {
+  for (const int at : {x, x + 2, y}) {
+    LitmusDevice device({{{0, st("relaxed.gpu", x, 1)},
+                          {1, fmt::format("ld.relaxed.gpu.global.u16 %r1, [%out+{}];\n", at)}},
+                         1,
+                         {}});
+    const Explored all = explore(device);
+    CHECK(all.summary.is_exhaustive == (at == y));
+    REQUIRE(all.summary.broken.size() == (at == y ? 0 : 1));
+    if (at != y) CHECK(all.summary.broken.front().kind == vgpu::BrokenAssumption::Kind::mixed_sizes);
+  }
+}
+
 TEST_CASE("blocks that wait for each other are a deadlock in all executions") {
   LitmusDevice device({{{0, await("relaxed.gpu", x, "A") + st("relaxed.gpu", y, 1)},
                         {1, await("relaxed.gpu", y, "B") + st("relaxed.gpu", x, 1)}},

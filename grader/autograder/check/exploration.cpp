@@ -70,7 +70,8 @@ class CallsExplorer : CheckOnDevice {
     TrialResult first = tried(n, call);
     left_ = call.warp_instructions;
     if (call.blocks == 0 || call.blocks > call.most_blocks) return false;
-    explored_.calls.push_back({n, call.blocks, call.executions, call.why_not, call.assumes_newest});
+    explored_.calls.push_back({n, call.blocks, call.executions, call.why_not, call.assumes_newest, call.broken,
+                               call.is_each_by_itself});
     if (first.failure) return fail(explored_case(n, {}), std::move(first));
     for (std::string& trail : call.trails) {
       Case which = explored_case(n, std::move(trail));
@@ -99,9 +100,24 @@ Case explored_case(std::size_t n, std::string trail) {
   return {n, n % 2 == 0 ? 1u : 0u, Order::weak, Order::weak, std::move(trail)};
 }
 
+std::vector<std::string> Explored::tested_only() const {
+  std::vector<std::string> sentences;
+  const auto add = [&](const std::string& what) {
+    std::string sentence = "tested, not proved: " + what;
+    if (std::ranges::find(sentences, sentence) == sentences.end()) sentences.push_back(std::move(sentence));
+  };
+  for (const Call& call : calls) {
+    for (const vgpu::BrokenAssumption& broken : call.broken) add(broken.text());
+    if (call.is_each_by_itself)
+      add("the executions of each launch by itself, of which one leaves different memory for the next");
+  }
+  return sentences;
+}
+
 std::vector<std::string> Explored::sentences() const {
   if (least_blocks > 0)
     return {fmt::format("not explored: {} blocks talk to each other, also where there is one element", least_blocks)};
+  if (std::vector<std::string> tested = tested_only(); !tested.empty()) return tested;
   std::vector<std::string> sentences;
   std::string sizes;
   std::uint64_t executions = 0, blocks = 0;

@@ -20,6 +20,8 @@ struct Explored {
     std::uint64_t blocks = 0, executions = 0;
     std::string why_not;  ///< empty: those are all
     bool assumes_newest = false;
+    std::vector<vgpu::BrokenAssumption> broken = {};  ///< by which its executions are no proof
+    bool is_each_by_itself = false;                   ///< its launches, one of which leaves different memory
   };
   std::vector<Call> calls;  ///< with a rising number of blocks, until one cannot be explored whole
   /// The first that fails, in the execution of its `trail`.
@@ -30,8 +32,10 @@ struct Explored {
   std::uint64_t least_blocks = 0;
 
   /// "right in all executions that PTX's memory model allows of n = 1025, 2048 (up to 2 blocks, 3 executions)", and
-  /// where it ended. None where no two blocks talk: then there is nothing to explore.
+  /// where it ended; or "tested, not proved: …" where an assumption does not hold. None where no two blocks talk: then there is nothing to explore.
   std::vector<std::string> sentences() const;
+  /// The assumptions that do not hold, in sentences; none where all do.
+  std::vector<std::string> tested_only() const;
 };
 
 /// Explores calls of two blocks and more, within the limits of `check.prove`: the smallest of two blocks, and for each

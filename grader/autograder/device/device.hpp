@@ -15,6 +15,7 @@
 #include "autograder/process/time_limit.hpp"
 #include "autograder/result.hpp"
 #include "runner/protocol.hpp"
+#include "vgpu/core/explore/exploration.hpp"
 #include "vgpu/core/run/schedule.hpp"
 #include "vgpu/core/run/stale_reads.hpp"
 
@@ -65,6 +66,9 @@ struct ExploredCall {
   std::vector<std::string> trails;  ///< of each result of a launch that has several: the outputs may differ, too
   std::string why_not;              ///< empty: those are all executions
   bool assumes_newest = false;      ///< as of an Exploration
+  std::vector<vgpu::BrokenAssumption> broken = {};  ///< of all launches
+  bool is_each_by_itself = false;  ///< a launch leaves different memory, and a later one was explored from one of them
+  bool has_several = false;        ///< a launch leaves different memory
 };
 
 class ElementWrites;

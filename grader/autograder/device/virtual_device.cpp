@@ -286,6 +286,9 @@ class VirtualConnection : public Connection {
     call.blocks = std::max(call.blocks, launch.grid.count());
     call.executions += explored->executions;
     call.assumes_newest |= explored->assumes_newest;
+    std::ranges::copy(explored->broken, std::back_inserter(call.broken));
+    call.is_each_by_itself |= call.has_several;
+    call.has_several |= trails.size() > 1;
     if (!is_small)
       call.why_not = fmt::format("more than {} blocks", call.most_blocks);
     else if (!explored->is_exhaustive)

@@ -162,6 +162,11 @@ class Proof {
     runs_ += explored->runs;
     executions_ += explored->executions;
     assumes_newest_ |= explored->assumes_newest;
+    for (const vgpu::BrokenAssumption& broken : explored->broken) note(broken);
+    // What a launch leaves in memory is the beginning of the next: of those that differ, the others were explored from
+    // one only.
+    is_each_by_itself_ |= has_several_ && explored->runs > 0;
+    has_several_ |= results.size() > 1;
     launch.executions = explored->executions;
     talking_ += explored->runs > 0;
     if (!explored->is_exhaustive)
@@ -171,6 +176,12 @@ class Proof {
     if (results.size() > 1 || has_fault || options_.lists_outcomes)
       for (auto& [key, result] : results) launch.results.push_back(std::move(result));
     if (!launch.results.empty()) launches_.push_back(std::move(launch));
+  }
+
+  /// The same lines once, however many launches show them.
+  void note(const vgpu::BrokenAssumption& broken) {
+    const auto is_same = [&](const vgpu::BrokenAssumption& b) { return b.text() == broken.text(); };
+    if (std::ranges::none_of(broken_, is_same)) broken_.push_back(broken);
   }
 
   void list() const {
@@ -203,10 +214,14 @@ class Proof {
       fmt::print(stderr, "  it prints: {}\n", first_difference(base.output, other.output));
     for (const std::string& fault : other.faults) fmt::print(stderr, "{}\n", fault);
     for (const vgpu::StaleRead& read : device->stale_reads()) fmt::print(stderr, "{}\n", read.text());
+    print_again(result.trail);
+  }
+
+  void print_again(const std::string& trail) const {
     if (std::strcmp(program_.arguments[0], program_.file) == 0)
-      fmt::print(stderr, "  again: vgpu-run --stale --schedule 'trail:{}' {}\n", result.trail, program_.file);
+      fmt::print(stderr, "  again: vgpu-run --stale --schedule 'trail:{}' {}\n", trail, program_.file);
     else  // it was given a name: by `grader/scanlab run`
-      fmt::print(stderr, "  again: grader/scanlab run {}.cu --trail '{}'\n", program_.arguments[0], result.trail);
+      fmt::print(stderr, "  again: grader/scanlab run {}.cu --trail '{}'\n", program_.arguments[0], trail);
   }
 
   static std::string first_difference(const std::string& expected, const std::string& got) {
@@ -222,13 +237,29 @@ class Proof {
   int verdict(const ProgramRun& base) const {
     const int code = WIFSIGNALED(base.status) ? 128 + WTERMSIG(base.status) : WEXITSTATUS(base.status);
     if (is_refuted_) return exit_findings;
-    if (!options_.lists_outcomes && is_exhaustive_)
+    if (options_.lists_outcomes)
+      return code != 0 ? code : !base.faults.empty() ? exit_findings : is_exhaustive_ ? 0 : exit_kit;
+    using Kind = vgpu::BrokenAssumption::Kind;
+    bool has_race = false;
+    for (const vgpu::BrokenAssumption& broken : broken_) {
+      if (broken.kind == Kind::mixed_sizes) continue;  // why not all was explored
+      has_race = true;
+      fmt::print(stderr, "NOT PROVED: {}\n", broken.text());
+      print_again(broken.trail);
+    }
+    if (is_each_by_itself_ && !has_race && is_exhaustive_)
+      fmt::print(stderr,
+                 "TESTED for this input, not proved: each launch by itself; {} executions, all alike, but a launch "
+                 "leaves different results, and the later ones were explored from one of them\n",
+                 executions_);
+    else if (is_exhaustive_ && !has_race)
       fmt::print(stderr,
                  "PROVED for this input{}: {} launch{}, {} of which with blocks that talk; {} executions, all alike\n",
                  assumes_newest_ ? ", if an atomic operation that changes nothing reads the newest value" : "", count_,
                  count_ == 1 ? "" : "es", talking_, executions_);
     if (code != 0) return code;
-    return !base.faults.empty() ? exit_findings : is_exhaustive_ ? 0 : exit_kit;
+    if (!base.faults.empty() || has_race) return exit_findings;
+    return is_exhaustive_ && !is_each_by_itself_ ? 0 : exit_kit;
   }
 
   const Program program_;
@@ -238,6 +269,9 @@ class Proof {
   std::uint64_t runs_ = 0, executions_ = 0;
   double used_seconds_ = 0;
   bool is_exhaustive_ = true, is_refuted_ = false, assumes_newest_ = false;
+  std::vector<vgpu::BrokenAssumption> broken_;
+  bool has_several_ = false;        ///< results of a launch
+  bool is_each_by_itself_ = false;  ///< a later launch, whose blocks talk, was explored from one of them
 };
 
 }  // namespace

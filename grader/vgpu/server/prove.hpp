@@ -22,8 +22,8 @@ struct ProveOptions {
 
 /// Runs the program once, and explores each of its launches meanwhile. Where a launch has several results, the program
 /// runs again with each of them, the other launches as before: it has to print the same and to end the same way. Says
-/// on stderr what was found. Returns the program's exit code, or 4 for a refutation, also by a fault; 3 where not
-/// everything could be explored, and nothing else was wrong.
+/// on stderr what was found. Returns the program's exit code, or 4 for a refutation, also by a fault, and where
+/// plain accesses race in one of the executions; 3 where not everything could be explored, and nothing else was wrong.
 int prove(const Program& program, const ProveOptions& options);
 
 }  // namespace scanlab::server

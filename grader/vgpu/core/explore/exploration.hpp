@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "vgpu/core/explore/trail.hpp"
 #include "vgpu/core/run/fault.hpp"
@@ -27,6 +28,22 @@ struct Execution {
   const Grid* grid = nullptr;         ///< with its views: what it has read that was not the latest (stale_reads.hpp)
 };
 
+/// What an exploration relies on, and the launch does not keep: then the executions that were run are no proof.
+struct BrokenAssumption {
+  enum class Kind : std::uint8_t {
+    race,          ///< two accesses, one of them plain, that nothing orders in one of the executions
+    reader_fence,  ///< the same where a fence of the later one's thread would order them
+    mixed_sizes,   ///< strong accesses of different sizes to the same bytes: then nothing has been explored
+  } kind = Kind::race;
+  SourcePlace where, other;  ///< the later access, and the earlier one
+  bool writes = false, other_writes = false;
+  std::string memory;      ///< the name of the array; empty: not known
+  std::string trail = {};  ///< of the execution that shows it
+
+  /// "scan.cu:41 reads d_prefixes, which scan.cu:43 writes, without a fence after the flag"
+  std::string text() const;
+};
+
 struct Exploration {
   std::uint64_t executions = 0;         ///< different ones
   std::uint64_t runs = 0;               ///< of the launch, those included that turned out to be no other execution
@@ -34,7 +51,8 @@ struct Exploration {
   bool is_exhaustive = false;           ///< those are all
   /// An atomic operation has changed nothing: it has read the newest write, while PTX allows others, too.
   bool assumes_newest = false;
-  std::string why_not;  ///< "out of time after 88 executions", "stopped", …
+  std::string why_not;  ///< "out of time: 88 executions run, …", "stopped", …
+  std::vector<BrokenAssumption> broken = {};
 };
 
 }  // namespace scanlab::vgpu

@@ -14,30 +14,41 @@
 #include <vector>
 
 #include "vgpu/core/explore/graphs.hpp"
+#include "vgpu/core/explore/races.hpp"
+#include "vgpu/core/run/report.hpp"
 
 namespace scanlab::vgpu {
 namespace playback {
 
 class Explorer {
  public:
-  Explorer(Grid& grid, const RunLimits& limits, const ExplorationLimits& bounds,
+  Explorer(Grid& grid, const ptx::Module& module, const RunLimits& limits, const ExplorationLimits& bounds,
            const std::function<bool(const Execution&)>& visit)
-      : grid_(grid), limits_(limits), bounds_(bounds), visit_(visit), journal_(*grid.memory), graphs_(grid) {
+      : grid_(grid),
+        module_(module),
+        limits_(limits),
+        bounds_(bounds),
+        visit_(visit),
+        journal_(*grid.memory),
+        graphs_(grid),
+        watch_(grid, module) {
     limits_.kept_blocks = &blocks_;
   }
 
   Exploration run() {
-    const auto begin = std::chrono::steady_clock::now();
     const std::uint64_t executed = grid_.executed;
     todo_.push_back({});
     while (!todo_.empty() && !is_stopped_) {
-      const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
       const char* why = nullptr;
       if (result_.runs >= bounds_.runs) why = "as many runs as allowed";
-      if (elapsed.count() > bounds_.seconds) why = "out of time";
+      if (is_out_of_time()) why = "out of time";
       if (result_.warp_instructions >= bounds_.warp_instructions) why = "too many";
       if (limits_.cancel && *limits_.cancel) why = "cancelled";
-      if (why) result_.why_not = fmt::format("{}: there are more than {} executions", why, result_.executions);
+      if (why) {
+        result_.why_not = fmt::format("{}: {} executions run, and {} known ways to begin others are left", why,
+                                      result_.executions, todo_.size());
+        break;
+      }
       if (!result_.why_not.empty()) break;
       Item item = std::move(todo_.back());
       todo_.pop_back();
@@ -48,12 +59,20 @@ class Explorer {
     }
     journal_.restore();
     grid_.executed = executed;
+    if (is_given_up_ && result_.why_not.empty())
+      result_.why_not = fmt::format("out of time: {} executions run, and there may be more", result_.executions);
     if (is_stopped_) result_.why_not = "stopped";
     result_.is_exhaustive = result_.why_not.empty();
+    std::ranges::move(watch_.races(), std::back_inserter(result_.broken));
     return result_;
   }
 
  private:
+  bool is_out_of_time() const {
+    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin_;
+    return elapsed.count() > bounds_.seconds;
+  }
+
   /// A step of a warp that does nothing that others could notice.
   struct Quiet {
     std::size_t place = 0;               ///< in kept_
@@ -94,7 +113,9 @@ class Explorer {
     s.live = &live_;
     if (leaves_runs_) s.is_known = [&](std::size_t agent, std::uint64_t state) { return is_known(s, agent, state); };
     const std::span<Observer* const> before = grid_.observers;
-    Observer* const observers[] = {&run->playback, &run->views};
+    Observer* const observers[] = {&run->playback, &watch_, &run->views};
+    watch_.begin(run->views);
+    const std::size_t races = watch_.races().size();
     grid_.set_observers(observers);
     grid_.views = &run->views;
     grid_.executed = grid_.slept = 0;
@@ -102,10 +123,38 @@ class Explorer {
     limits.guide = &run->playback;
     const std::optional<Fault> fault = run_grid(grid_, {Schedule::Order::weak, 0, {}}, limits);
     result_.warp_instructions += grid_.executed;
-    note_steps(s);
-    if (!s.is_infeasible) derive(run, fault);
+    if (s.is_infeasible) {
+      watch_.races().resize(races);
+    } else if (const auto& mixed = run->views.mixed_sizes()) {
+      stop_at(*mixed);
+    } else {
+      note_steps(s);
+      keep_steps(s);
+      for (std::size_t k = races; k < watch_.races().size(); ++k) watch_.races()[k].trail = trail_of(s).text();
+      derive(run, fault);
+    }
     grid_.views = nullptr;
     grid_.set_observers(before);
+  }
+
+  /// Accesses of several sizes are not shown as the memory model has them.
+  void stop_at(const MixedSizes& mixed) {
+    BrokenAssumption& broken = result_.broken.emplace_back();
+    broken.kind = BrokenAssumption::Kind::mixed_sizes;
+    broken.where = own_place(module_, mixed.other_line);
+    broken.other = own_place(module_, mixed.line);
+    result_.why_not = broken.text();
+  }
+
+  /// The steps of a run that are kept.
+  Trail trail_of(const State& s) const {
+    Trail trail;
+    for (const std::size_t k : kept_) {
+      TrailStep& step = trail.steps.emplace_back(step_of(s, k));
+      for (const Event& e : s.steps[k].events)
+        step.choices.push_back(e.chose_newest() || !e.choice() ? std::nullopt : std::optional(*e.choice()));
+    }
+    return trail;
   }
 
   /// A loop has come back to where it was, though some of its steps had been forced. What it read by itself, behind
@@ -145,10 +194,13 @@ class Explorer {
   }
 
   void derive_others(State& s) {
-    for (const std::size_t k : kept_)
+    for (const std::size_t k : kept_) {
+      // Of a long run this takes longer than the run.
+      if (is_given_up_ = is_out_of_time(); is_given_up_) return;
       for (std::size_t e = 0; e < s.steps[k].events.size(); ++e)
         for (const std::size_t j : kept_)
           if (j < k) come_before(s, k, e, j);
+    }
     for (const std::size_t k : kept_ | std::views::reverse) choose_otherwise(s, k, up_to(k));
   }
 
@@ -166,7 +218,6 @@ class Explorer {
 
   void derive(const std::shared_ptr<Run>& run, const std::optional<Fault>& fault) {
     State& s = run->playback;
-    keep_steps(s);
     if (!s.redundant.empty()) return derive_from_redundant(s, run->item.forced);
     derive_from_waiting(s);
     if (s.to_wake != none) return push(s, kept_, {.step = s.agents[s.to_wake].vain.front(), .may_be_vain = true});
@@ -186,13 +237,7 @@ class Explorer {
     const std::uint64_t memory = journal_.hash();
     if (!executions_.insert(mixed(graphs_.key(s, kept_, {}), depends_on_order_ ? memory : 0)).second) return;
     ++result_.executions;
-    Trail trail;
-    for (const std::size_t k : kept_) {
-      TrailStep& step = trail.steps.emplace_back(step_of(s, k));
-      for (const Event& e : s.steps[k].events)
-        step.choices.push_back(e.chose_newest() || !e.choice() ? std::nullopt : std::optional(*e.choice()));
-    }
-    is_stopped_ = !visit_({fault, trail, memory, &grid_});
+    is_stopped_ = !visit_({fault, trail_of(s), memory, &grid_});
   }
 
   /// Where what an atomic reads depends on when it comes, the past is more than a graph: no run is left.
@@ -519,6 +564,7 @@ class Explorer {
   }
 
   Grid& grid_;
+  const ptx::Module& module_;
   RunLimits limits_;
   const ExplorationLimits bounds_;
   const std::function<bool(const Execution&)>& visit_;
@@ -531,16 +577,19 @@ class Explorer {
   std::unordered_set<std::uint64_t> seen_, executions_;
   std::unordered_map<std::uint64_t, std::uint64_t> after_;  ///< the warp's next state, by its state and what it reads
   Exploration result_;
+  RaceWatch watch_;
   bool depends_on_order_ = false;      ///< the last run was no function of its graph alone
   bool leaves_runs_ = bounds_.prunes;  ///< where they come to the same as others
   bool is_stopped_ = false;
+  bool is_given_up_ = false;  ///< of what follows from a run, a part is missing
+  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace playback
 
-Exploration explore_grid(Grid& grid, const RunLimits& limits, const ExplorationLimits& exploration,
-                         const std::function<bool(const Execution&)>& visit) {
-  return playback::Explorer(grid, limits, exploration, visit).run();
+Exploration explore_grid(Grid& grid, const ptx::Module& module, const RunLimits& limits,
+                         const ExplorationLimits& exploration, const std::function<bool(const Execution&)>& visit) {
+  return playback::Explorer(grid, module, limits, exploration, visit).run();
 }
 
 }  // namespace scanlab::vgpu

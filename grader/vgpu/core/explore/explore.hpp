@@ -20,8 +20,9 @@ namespace scanlab::vgpu {
 
 /// Runs all executions of `grid`, whose image is for the schedule `weak`, with all its blocks resident. `visit` is
 /// called for each different one, and ends the exploration by returning false. Afterwards memory holds what it held
-/// before.
-Exploration explore_grid(Grid& grid, const RunLimits& limits, const ExplorationLimits& exploration,
+/// before. `module` has the grid's lines.
+Exploration explore_grid(Grid& grid, const ptx::Module& module, const RunLimits& limits,
+                         const ExplorationLimits& exploration,
                          const std::function<bool(const Execution&)>& visit);
 
 }  // namespace scanlab::vgpu

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 #include "vgpu/core/warp/warp.hpp"
 
@@ -64,6 +65,7 @@ unsigned RandomChooser::choose(const Question& question) {
 struct Views::Location {
   Address address = 0;
   std::uint32_t bytes = 0;
+  std::uint32_t line = 0;  ///< of the first access
   /// Accesses of several sizes meet here: each reads the latest value, and knows what all before it have released.
   bool is_mixed = false;
   std::vector<LocationWrite> writes;  ///< in the order in which they were made; the first is the initial value
@@ -137,8 +139,25 @@ struct Views::BlockState {
   struct Arrived {
     KnownWrites known;
     std::vector<std::pair<std::uint32_t, Mask>> waiting;  ///< warps and lanes
+    struct Arrival {
+      std::uint32_t warp = 0, stamp = 0;
+      Mask lanes = 0;
+    };
+    std::vector<Arrival> all;  ///< where instants are followed
   };
   std::array<Arrived, 16> barriers;
+  std::uint32_t interval = 1;
+  struct WarpState {
+    std::uint32_t stamp = 1;
+    std::uint32_t met = 0;   ///< when all its lanes have met last: each knows what the others did up to then
+    bool has_acted = false;  ///< since the stamp was new
+  };
+  std::vector<WarpState> warps;
+  /// The stamp of what the warp has done up to now; what it does next has another.
+  std::uint32_t stamp_out(std::uint32_t warp) {
+    WarpState& w = warps[warp];
+    return std::exchange(w.has_acted, false) ? w.stamp++ : w.stamp - 1;
+  }
 };
 
 Views::Views(Memory& memory, MemoryChooser& chooser, std::uint64_t threads_of_block)
@@ -150,6 +169,7 @@ void Views::forget_threads() {
 }
 
 std::uint32_t Views::rank(KnownWrite write) const {
+  if (write.location >= first_instant) return write.write;
   const Location& at = locations_[write.location];
   return at.is_mixed ? 0 : at.rank(write.write);
 }
@@ -191,14 +211,16 @@ Address Views::address_of(std::uint32_t location) const {
   return locations_[location].address;
 }
 
-std::uint32_t Views::location_at(Address address, std::uint32_t bytes) {
+std::uint32_t Views::location_at(Address address, std::uint32_t bytes, std::uint32_t line) {
   const std::uint64_t granule = address / granule_bytes;
   std::vector<std::uint32_t>& here = granules_[granule];
   bool overlaps = false;
   for (const std::uint32_t k : here) {
     const Location& at = locations_[k];
     if (at.is_mixed || (at.address == address && at.bytes == bytes)) return k;
-    overlaps |= at.address < address + bytes && address < at.address + at.bytes;
+    const bool is_here = at.address < address + bytes && address < at.address + at.bytes;
+    if (is_here && !mixed_sizes_) mixed_sizes_ = {at.line, line};
+    overlaps |= is_here;
   }
   if (overlaps) {
     make_mixed(granule);
@@ -211,6 +233,7 @@ std::uint32_t Views::location_at(Address address, std::uint32_t bytes) {
   Location& made = locations_.emplace_back();
   made.address = address;
   made.bytes = bytes;
+  made.line = line;
   made.writes.emplace_back();
   made.order.push_back(0);
   return location;
@@ -304,6 +327,7 @@ void Views::observe(Thread& t, std::uint32_t location, const LocationWrite& w, c
 void Views::release(Thread& t, std::uint32_t location, const Strong& access, LocationWrite& w,
                     const LocationWrite* before) {
   if (releases(access.order)) {
+    publish(t, access.actor, access.lane);
     t.now.settle();
     Thread::AtLocation& at = Thread::at(t.released, location);
     at.block = t.now;
@@ -336,7 +360,7 @@ MemoryChooser::Answer Views::begin(const Strong& access, MemoryChooser::Answer::
   MemoryChooser::Answer answer;
   answer.effect = effect;
   answer.by = operation(access.actor, access.lane);
-  answer.location = location_at(access.address, access.bytes);
+  answer.location = location_at(access.address, access.bytes, access.actor.line);
   return answer;
 }
 
@@ -493,6 +517,7 @@ void Views::fence(const Actor& actor, Mask mask, Access::Scope scope, Fence kind
       if (reach == Reach::device) t.now.join(p.device, *this);
     }
     if (reach == Reach::device) t.pending.clear();
+    publish(t, actor, lane);
     if (kind == Fence::sequential) {
       KnownWrites& of_block = sequential_of_block_[actor.block];
       t.now.join(of_block, *this);
@@ -567,15 +592,18 @@ void Views::block_begin(std::uint64_t block, std::uint32_t slot) {
   if (blocks_.size() <= slot) blocks_.resize(slot + 1);
   blocks_[slot] = std::make_unique<BlockState>();
   blocks_[slot]->block = block;
-  blocks_[slot]->threads.resize((threads_of_block_ + warp_size - 1) / warp_size * warp_size);
+  const std::uint64_t warps = (threads_of_block_ + warp_size - 1) / warp_size;
+  blocks_[slot]->threads.resize(warps * warp_size);
+  blocks_[slot]->warps.resize(warps);
 }
 
 /// Strong accesses to shared memory pass on all that is known: there, nothing is stale.
 void Views::through_shared(const Access& a, bool reads, bool writes) {
   BlockState& b = *blocks_[a.actor.slot];
-  if (!b.knows_any) return;
+  if (!b.knows_any && !follows_instants_) return;
   for (const unsigned lane : lanes_in(a.mask)) {
     Thread& t = thread_of(a.actor, lane);
+    if (writes) publish(t, a.actor, lane);
     if (writes) b.shared.join(t.now, *this);
     if (reads) t.now.join(b.shared, *this);
   }
@@ -620,13 +648,19 @@ void Views::barrier_arrive(const Actor& actor, Mask mask, std::uint32_t id, Arri
   BlockState& b = *blocks_[actor.slot];
   BlockState::Arrived& at = b.barriers[id];
   if (arrival == Arrival::waits) at.waiting.emplace_back(actor.warp, mask);
+  if (follows_instants_) at.all.push_back({actor.warp, b.stamp_out(actor.warp), mask});
   if (!b.knows_any) return;
   for (const unsigned lane : lanes_in(mask)) at.known.join(thread_of(actor, lane).now, *this);
 }
 
-void Views::barrier_complete(const Actor& actor, std::uint32_t id, Meeting) {
+void Views::barrier_complete(const Actor& actor, std::uint32_t id, Meeting meeting) {
   BlockState& b = *blocks_[actor.slot];
   BlockState::Arrived& at = b.barriers[id];
+  if (meeting == Meeting::all)
+    ++b.interval;
+  else
+    publish_arrivals(b, at.known, id);
+  at.all.clear();
   at.known.settle();
   if (!at.known.is_empty())
     for (const auto& [warp, mask] : at.waiting)
@@ -637,6 +671,12 @@ void Views::barrier_complete(const Actor& actor, std::uint32_t id, Meeting) {
 
 void Views::warp_sync(const Actor& actor, Mask mask) {
   BlockState& b = *blocks_[actor.slot];
+  if (follows_instants_) {
+    if (mask == full_mask)
+      b.warps[actor.warp].met = b.stamp_out(actor.warp);
+    else
+      for (const unsigned lane : lanes_in(mask)) publish(thread_of(actor, lane), actor, lane);
+  }
   if (!b.knows_any) return;
   Thread* const threads = &b.threads[actor.warp * warp_size];
   const auto first = first_lane(mask);
@@ -647,6 +687,86 @@ void Views::warp_sync(const Actor& actor, Mask mask) {
   for (const unsigned lane : lanes_in(mask)) all.join(threads[lane].now, *this);
   all.settle();
   for (const unsigned lane : lanes_in(mask)) threads[lane].now = all;
+}
+
+// --- causality order -------------------------------------------------------------------------------------------------
+
+/// Each block has a location, whose write is the interval that has begun, and behind it one for each of its warps, and
+/// one for each lane, whose writes are stamps.
+std::uint32_t Views::block_location(std::uint64_t block) const {
+  const std::uint64_t warps = (threads_of_block_ + warp_size - 1) / warp_size;
+  return first_instant + static_cast<std::uint32_t>(block * (1 + warps * (1 + warp_size)));
+}
+
+std::uint32_t Views::warp_location(std::uint64_t block, std::uint32_t warp) const {
+  return block_location(block) + 1 + warp * (1 + warp_size);
+}
+
+void Views::know(KnownWrites& all, KnownWrite instant) {
+  if (all.of(instant.location) < instant.write) all.set(instant);
+}
+
+Instant Views::instant(const Actor& actor) {
+  BlockState& b = *blocks_[actor.slot];
+  b.warps[actor.warp].has_acted = true;
+  return {b.block, actor.warp, b.interval, b.warps[actor.warp].stamp};
+}
+
+/// Whoever knows what the lane knows now knows what it has done, and what has happened before that in its block.
+void Views::publish(Thread& t, const Actor& actor, unsigned lane) {
+  if (!follows_instants_) return;
+  BlockState& b = *blocks_[actor.slot];
+  b.knows_any = true;
+  const std::uint32_t of_warp = warp_location(b.block, actor.warp), stamp = b.stamp_out(actor.warp);
+  know(t.now, {block_location(b.block), b.interval});
+  know(t.now, {of_warp, b.warps[actor.warp].met});
+  know(t.now, {of_warp + 1 + lane, stamp});
+}
+
+/// A barrier that waits for some of the block's threads is complete.
+void Views::publish_arrivals(BlockState& b, KnownWrites& to, std::uint32_t id) {
+  for (const auto& [warp, stamp, lanes] : b.barriers[id].all) {
+    b.knows_any = true;
+    const std::uint32_t of_warp = warp_location(b.block, warp);
+    if (lanes == full_mask)
+      know(to, {of_warp, stamp});
+    else
+      for (const unsigned lane : lanes_in(lanes)) know(to, {of_warp + 1 + lane, stamp});
+  }
+}
+
+namespace {
+
+Mask unknown(const KnownWrites& known, std::uint32_t of_block, std::uint32_t of_warp, const Instant& then, Mask lanes) {
+  if (known.of(of_block) > then.interval || known.of(of_warp) >= then.stamp) return 0;
+  for (const unsigned lane : lanes_in(lanes))
+    if (known.of(of_warp + 1 + lane) >= then.stamp) lanes &= ~(Mask{1} << lane);
+  return lanes;
+}
+
+}  // namespace
+
+Mask Views::unordered(const Instant& then, Mask lanes, const Actor& actor, unsigned lane) {
+  const BlockState& b = *blocks_[actor.slot];
+  if (then.block == b.block && (then.warp == actor.warp || then.interval < b.interval)) return 0;
+  return unknown(thread_of(actor, lane).now, block_location(then.block), warp_location(then.block, then.warp), then,
+                 lanes);
+}
+
+Mask Views::unordered_behind_fence(const Instant& then, Mask lanes, const Actor& actor, unsigned lane) {
+  for (const Thread::AtLocation& p : thread_of(actor, lane).pending)
+    for (const KnownWrites* known : {&p.block, &p.device})
+      lanes = unknown(*known, block_location(then.block), warp_location(then.block, then.warp), then, lanes);
+  return lanes;
+}
+
+bool Views::knows_newest(Address address, std::uint64_t bytes, const Actor& actor, unsigned lane) {
+  const KnownWrites& known = thread_of(actor, lane).now;
+  bool all = true;
+  for_each_location_in(address, bytes, [&](std::uint32_t location) {
+    all = all && known.of(location) == locations_[location].order.back();
+  });
+  return all;
 }
 
 }  // namespace scanlab::vgpu

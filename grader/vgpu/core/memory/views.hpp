@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <utility>
@@ -120,6 +121,18 @@ struct StaleAccess {
   std::uint64_t count = 1;
 };
 
+/// When a warp does something: `interval` counts the barriers of its whole block, `stamp` what its lanes have made
+/// known to others.
+struct Instant {
+  std::uint64_t block = 0;
+  std::uint32_t warp = 0, interval = 0, stamp = 0;
+};
+
+/// Two strong accesses of different sizes to the same bytes, by their lines.
+struct MixedSizes {
+  std::uint32_t line = 0, other_line = 0;
+};
+
 /// The view machine of one launch: for each location its writes in modification order, for each thread the oldest write
 /// of each location that it may still read. It hears of barriers, plain accesses and the blocks' beginnings as an
 /// observer; strong accesses to global memory and fences are executed by it.
@@ -156,6 +169,21 @@ class Views : public Observer, private WriteRanks {
   /// The launch has ended: only its writes will be asked for.
   void forget_threads();
 
+  /// From now on threads know, too, what others have done before what they know of: what PTX calls causality order.
+  void follow_instants() { follows_instants_ = true; }
+  /// Of what a warp does now.
+  Instant instant(const Actor& actor);
+  /// Of the lanes that did something at `then`: those of which it has not happened before what `lane` does now. The
+  /// lanes of one warp count as ordered.
+  Mask unordered(const Instant& then, Mask lanes, const Actor& actor, unsigned lane);
+  /// The same, if the lane had a fence now.
+  Mask unordered_behind_fence(const Instant& then, Mask lanes, const Actor& actor, unsigned lane);
+  /// Has the lane read, or learned of, the newest write to each location in these bytes?
+  bool knows_newest(Address address, std::uint64_t bytes, const Actor& actor, unsigned lane);
+
+  /// The first that were seen; those are not shown as the memory model has them.
+  const std::optional<MixedSizes>& mixed_sizes() const { return mixed_sizes_; }
+
   bool may_act(Warp& w, const Inst* i) { return chooser_.may_act(w, i); }
   Address address_of(std::uint32_t location) const;
   const LocationWrite& write_of(std::uint32_t location, std::uint32_t write) const;
@@ -183,10 +211,17 @@ class Views : public Observer, private WriteRanks {
   std::uint32_t rank(KnownWrite write) const override;
   Thread& thread_of(const Actor& actor, unsigned lane);
   static StrongOperation operation(const Actor& actor, unsigned lane);
-  std::uint32_t location_at(Address address, std::uint32_t bytes);
+  std::uint32_t location_at(Address address, std::uint32_t bytes, std::uint32_t line);
   template <class Visit>
   void for_each_location_in(Address address, std::uint64_t bytes, Visit visit);
   void make_mixed(std::uint64_t granule);
+  // Instants are known as writes are, of locations that stand for blocks, warps and lanes.
+  static constexpr std::uint32_t first_instant = 1u << 31;
+  std::uint32_t block_location(std::uint64_t block) const;
+  std::uint32_t warp_location(std::uint64_t block, std::uint32_t warp) const;
+  void publish(Thread& t, const Actor& actor, unsigned lane);
+  void publish_arrivals(BlockState& b, KnownWrites& to, std::uint32_t id);
+  static void know(KnownWrites& all, KnownWrite instant);
   void keep_newest(Location& at);
   std::uint32_t append(std::uint32_t location, LocationWrite write);
   std::uint32_t insert(std::uint32_t location, std::uint32_t before, LocationWrite write);
@@ -216,6 +251,8 @@ class Views : public Observer, private WriteRanks {
   std::unordered_map<std::uint64_t, KnownWrites> sequential_of_block_;
   std::vector<StaleAccess> stale_;
   std::vector<std::uint32_t> allowed_, placed_;  ///< for a question
+  std::optional<MixedSizes> mixed_sizes_;
+  bool follows_instants_ = false;
 };
 
 }  // namespace scanlab::vgpu

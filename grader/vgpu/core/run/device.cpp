@@ -295,9 +295,11 @@ std::optional<Exploration> Device::explore(
   limits.max_warp_instructions = max_warp_instructions;
   limits.cancel = cancel;
   limits.resident_blocks = ready.resident;
-  Exploration result = explore_grid(g, limits, bounds, [&](const Execution& execution) {
-    return visit(execution, fmt::format("{}:{}", launches_ + 1, execution.trail.text()));
-  });
+  const auto named = [&](const std::string& trail) { return fmt::format("{}:{}", launches_ + 1, trail); };
+  Exploration result = explore_grid(
+      g, request.module->module, limits, bounds,
+      [&](const Execution& execution) { return visit(execution, named(execution.trail.text())); });
+  for (BrokenAssumption& broken : result.broken) broken.trail = named(broken.trail);
   if (g.workspace) memory_.free(g.workspace);
   return result;
 }
