@@ -194,7 +194,7 @@ class CorrectnessCheck : CheckOnDevice {
   std::vector<std::string> proof(const std::string& breach) const {
     if (!breach.empty() && !is_right_for_every_input()) return {"tested, not proved: " + breach};
     if (explored_ && !breach.empty()) return {"not all executions explored: " + breach};
-    if (explored_) return explored_->sentences();
+    if (explored_) return explored_->sentences(if_state());
     if (proved_sizes_.empty()) return {};
     const std::string sizes = proved_sizes_.size() == 1
                                   ? fmt::format("n = {}", *proved_sizes_.begin())

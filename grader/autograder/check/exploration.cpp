@@ -114,7 +114,7 @@ std::vector<std::string> Explored::tested_only() const {
   return sentences;
 }
 
-std::vector<std::string> Explored::sentences() const {
+std::vector<std::string> Explored::sentences(const std::string& condition) const {
   if (least_blocks > 0)
     return {fmt::format("not explored: {} blocks talk to each other, also where there is one element", least_blocks)};
   if (std::vector<std::string> tested = tested_only(); !tested.empty()) return tested;
@@ -137,9 +137,9 @@ std::vector<std::string> Explored::sentences() const {
     sentences.insert(
         sentences.begin(),
         fmt::format("right in all executions that PTX's memory model allows of n = {} (up to {} blocks, {} "
-                    "execution{}){}",
+                    "execution{}){}{}",
                     sizes, blocks, executions, executions == 1 ? "" : "s",
-                    assumes_newest ? ", if an atomic operation that changes nothing reads the newest value" : ""));
+                    assumes_newest ? ", if an atomic operation that changes nothing reads the newest value" : "", condition));
   return sentences;
 }
 

@@ -11,11 +11,15 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "vgpu/checks/check_suite.hpp"
+#include "vgpu/core/memory/stored.hpp"
+#include "vgpu/core/run/report.hpp"
 #include "vgpu/ptx/module.hpp"
 #include "vgpu/server/child.hpp"
 #include "vgpu/server/session.hpp"
@@ -87,13 +91,47 @@ std::string result_words(vgpu::Device& device, const vgpu::LaunchRequest& launch
   return "";
 }
 
+/// Orders within a block, which are not explored: those of the run itself are seen.
+class BlockOrders : public vgpu::Observer {
+ public:
+  explicit BlockOrders(std::function<void(const vgpu::BrokenAssumption&)> report) : report_(std::move(report)) {}
+
+  std::uint32_t interests() const override { return 0; }
+  void kernel_begin(const vgpu::KernelInfo& info) override { module_ = info.module; }
+  void load(const vgpu::Access& access) override { look(access); }
+  void store(const vgpu::Access& access) override { look(access); }
+  void atomic(const vgpu::Access& access) override {
+    if (!access.phase) look(access);
+    if (vgpu::orders_lanes(access)) report(vgpu::BrokenAssumption::Kind::lane_order, access);
+  }
+
+ private:
+  void look(const vgpu::Access& access) {
+    if (access.space == ptx::StateSpace::shared && access.order != vgpu::Access::Order::weak && !access.phase)
+      report(vgpu::BrokenAssumption::Kind::shared_order, access);
+  }
+  void report(vgpu::BrokenAssumption::Kind kind, const vgpu::Access& access) {
+    vgpu::BrokenAssumption broken;
+    broken.kind = kind;
+    broken.where = vgpu::own_place(*module_, access.actor.line);
+    report_(broken);
+  }
+
+  std::function<void(const vgpu::BrokenAssumption&)> report_;
+  const ptx::Module* module_ = nullptr;
+};
+
 class Proof {
  public:
   Proof(const Program& program, const ProveOptions& options) : program_(program), options_(options) {}
 
   int run() {
     const auto device = make_device(options_.schedule);
+    BlockOrders orders([this](const vgpu::BrokenAssumption& broken) { note(broken); });
+    vgpu::CheckSuite checks(*device);
+    device->attach(&orders);
     SessionOptions session;
+    session.work = checks.work();
     session.before_launch = [&](const vgpu::LaunchRequest& launch) { explore(*device, launch); };
     const ProgramRun base = run_program(*device, program_, std::move(session));
     if (!base.problem.empty()) {
@@ -103,6 +141,12 @@ class Proof {
     fmt::print("{}", base.output);
     std::fflush(stdout);
     for (const std::string& fault : base.faults) fmt::print(stderr, "{}\n", fault);
+    const vgpu::CheckSuite::Findings found = checks.findings();
+    const auto is_race = [](const vgpu::Finding& f) { return f.id.starts_with("race.") || f.id == "fence.missing"; };
+    if (const auto race = std::ranges::find_if(found.list, is_race); race != found.list.end() && broken_.empty()) {
+      fmt::print(stderr, "{}\n", race->text());
+      has_race_in_run_ = true;
+    }
     if (options_.lists_outcomes) {
       list();
     } else {
@@ -240,12 +284,13 @@ class Proof {
     if (options_.lists_outcomes)
       return code != 0 ? code : !base.faults.empty() ? exit_findings : is_exhaustive_ ? 0 : exit_kit;
     using Kind = vgpu::BrokenAssumption::Kind;
-    bool has_race = false;
+    bool has_race = has_race_in_run_;
+    if (has_race_in_run_) fmt::print(stderr, "NOT PROVED: the run itself has the mistake above\n");
     for (const vgpu::BrokenAssumption& broken : broken_) {
       if (broken.kind == Kind::mixed_sizes) continue;  // why not all was explored
       has_race = true;
       fmt::print(stderr, "NOT PROVED: {}\n", broken.text());
-      print_again(broken.trail);
+      if (!broken.trail.empty()) print_again(broken.trail);
     }
     if (is_each_by_itself_ && !has_race && is_exhaustive_)
       fmt::print(stderr,
@@ -270,6 +315,7 @@ class Proof {
   double used_seconds_ = 0;
   bool is_exhaustive_ = true, is_refuted_ = false, assumes_newest_ = false;
   std::vector<vgpu::BrokenAssumption> broken_;
+  bool has_race_in_run_ = false;
   bool has_several_ = false;        ///< results of a launch
   bool is_each_by_itself_ = false;  ///< a later launch, whose blocks talk, was explored from one of them
 };

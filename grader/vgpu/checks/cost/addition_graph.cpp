@@ -290,6 +290,7 @@ void AdditionGraph::look_at_words(const AccessRun& run) {
 void AdditionGraph::atomic(const Access& access) {
   if (access.order != Access::Order::weak || !access.phase) note_order(access);
   if (access.phase || !access.block || !access.inst) return;
+  if (orders_lanes(access)) assumptions_.depends(Breach::What::lane_order, number_of_place(access.actor.line));
   for (const unsigned lane : lanes_in(access.mask))
     for (std::uint64_t at = access.at(lane) / 4 * 4; at < access.at(lane) + access.bytes; at += 4)
       if (!leaves_word(access, lane, at) && !(are_floats() && adds_floats(access)))

@@ -26,6 +26,9 @@ std::string Breach::text() const {
     case What::barrier_state:
       does = "asks how far a barrier object is, and does not only wait for it";
       break;
+    case What::lane_order:
+      does = "gives lanes of a warp results of one atomic, in one of the orders that it may take";
+      break;
     case What::shared_order:
       does = "exchanges values between threads of a block by atomic or volatile accesses to shared memory";
       break;

@@ -26,13 +26,14 @@ struct Breach {
     place,
     active_lanes,
     barrier_state,
+    lane_order,     ///< lanes of a warp get results of one atomic at the same place
     shared_order,   ///< threads of a block exchange values by atomic or volatile accesses to shared memory
   };
   What what = What::element;
   SourcePlace where;  ///< unknown for `host`
 
   /// Whether only the order of threads is in question: the result holds for the orders that were run.
-  bool is_of_order() const { return what == What::shared_order; }
+  bool is_of_order() const { return what == What::lane_order || what == What::shared_order; }
   /// "scan.cu:27 looks at what an element is, and does not only add".
   std::string text() const;
 };
@@ -58,7 +59,7 @@ class Assumptions {
 
  private:
   static constexpr std::size_t most = 1 << 16;  ///< a program that looks at elements all the time is soon known
-  static constexpr std::size_t kinds = 7;
+  static constexpr std::size_t kinds = 8;
   using Words = std::unordered_map<std::uint32_t, Place>;
 
   template <class Known, class Key>

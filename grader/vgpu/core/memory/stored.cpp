@@ -101,6 +101,14 @@ bool leaves_word(const Access& atomic, unsigned lane, std::uint64_t address) {
   return is_sum && word_of(1) == 0;
 }
 
+bool orders_lanes(const Access& atomic) {
+  if (!atomic.block || !atomic.inst || atomic.phase || !form_of(atomic.inst).has_result) return false;
+  for (const unsigned lane : lanes_in(lanes_that_change(atomic)))
+    for (const unsigned other : lanes_in(atomic.mask & ~(Mask{1} << lane)))
+      if (atomic.at(other) == atomic.at(lane)) return true;
+  return false;
+}
+
 bool adds_floats(const Access& atomic) {
   return form_of(atomic.inst).atomic == atomic_form("add", ptx::Type::f32);
 }

@@ -37,6 +37,9 @@ std::uint32_t word_now(const Access& access, unsigned lane, std::uint64_t addres
 /// there, or replace it as a whole? So do atomicAdd and atomicOr of 0, a compare-and-swap by what it compares with, and
 /// atomicExch: they read and write, and do not look at what a word is.
 bool leaves_word(const Access& atomic, unsigned lane, std::uint64_t address);
+/// Do several lanes get results of this atomic at the same place, of which one changes it? Then their order decides who
+/// gets which.
+bool orders_lanes(const Access& atomic);
 /// Is it atom.add.f32?
 bool adds_floats(const Access& atomic);
 
