@@ -446,8 +446,7 @@ class Naive : public Observer {
         const bool acquires = !needs_reader_fence_ || x.order == acquire || x.order == acq_rel;
         join(acquires ? known_[t] : seen_[t], word.released);
         join(published_[t], word.released);
-        if (word.last / threads == t / threads)
-          join(acquires ? known_[t] : seen_in_block_[t], word.released_in_block);
+        if (word.last / threads == t / threads) join(acquires ? known_[t] : seen_in_block_[t], word.released_in_block);
       }
       if (is_strong && (x.order == release || x.order == acq_rel))
         join(published_[t], own(t)), join(in_block_[t], own(t));

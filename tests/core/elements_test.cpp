@@ -290,8 +290,9 @@ TEST_CASE("a part of an element is a look at it, and a whole word is none") {
   CHECK_FALSE(looked("atom.global.or.b64 %rd5, [%rd2], 0;\n"));
   CHECK_FALSE(looked("atom.global.cas.b32 %r8, [%rd2], 0, 0;\n"));
   CHECK_FALSE(looked("atom.global.exch.b32 %r8, [%rd2], %r3;\n"));
-  CHECK_FALSE(looked("mov.u32 %r8, 3;\nst.global.u32 [%rd2], %r8;\nst.global.u32 [%rd2+4], %r8;\nbar.sync 0;\n"
-                     "ld.global.u8 %r9, [%rd2];\n"));  // no element any more
+  CHECK_FALSE(
+      looked("mov.u32 %r8, 3;\nst.global.u32 [%rd2], %r8;\nst.global.u32 [%rd2+4], %r8;\nbar.sync 0;\n"
+             "ld.global.u8 %r9, [%rd2];\n"));  // no element any more
   // Words that are put together otherwise.
   CHECK(looked("prmt.b32 %r8, %r2, %r3, 0x6543;\n" + use));
   CHECK(looked("shf.l.wrap.b32 %r8, %r2, %r3, 8;\n" + use));
@@ -309,10 +310,12 @@ TEST_CASE("a part of an element is a look at it, and a whole word is none") {
   CHECK_FALSE(looked("mov.u32 %r9, 7;\nmov.b64 %rd5, {%r2, %r9};\nshr.u64 %rd6, %rd5, 33;\n" + use_64));
   CHECK_FALSE(looked("mov.u32 %r9, 7;\nmov.b64 %rd5, {%r2, %r9};\nbfe.u64 %rd6, %rd5, 34, 2;\n" + use_64));
   // Compilers compare tags in the upper words of what has elements in the lower ones.
-  CHECK_FALSE(looked("mov.u32 %r9, 7;\nmov.b64 %rd5, {%r2, %r9};\nmov.b64 %rd6, {%r4, %r9};\n"
-                     "xor.b64 %rd7, %rd5, %rd6;\nsetp.lt.u64 %p2, %rd7, 4294967296;\n"));
-  CHECK(looked("mov.u32 %r9, 7;\nmov.b64 %rd5, {%r2, %r9};\nmov.b64 %rd6, {%r4, %r9};\n"
-               "xor.b64 %rd7, %rd5, %rd6;\nsetp.lt.u64 %p2, %rd7, 4294967297;\n"));
+  CHECK_FALSE(
+      looked("mov.u32 %r9, 7;\nmov.b64 %rd5, {%r2, %r9};\nmov.b64 %rd6, {%r4, %r9};\n"
+             "xor.b64 %rd7, %rd5, %rd6;\nsetp.lt.u64 %p2, %rd7, 4294967296;\n"));
+  CHECK(
+      looked("mov.u32 %r9, 7;\nmov.b64 %rd5, {%r2, %r9};\nmov.b64 %rd6, {%r4, %r9};\n"
+             "xor.b64 %rd7, %rd5, %rd6;\nsetp.lt.u64 %p2, %rd7, 4294967297;\n"));
 }
 
 TEST_CASE("what neither the input nor an order decides breaks a proof") {

@@ -344,22 +344,20 @@ TEST_CASE("a race is seen in whichever execution has it, and an order where it i
   CHECK(races(plain_st(x, 1) + fence("acq_rel.cta") + st("relaxed.gpu", y, 1),
               waits + fence("acq_rel.gpu") + plain_ld(1, x)) == std::vector(2, Kind::race));
   // Only who finds the flag unset reads too early, also where that is an old value.
-  const std::string looks = ld("acquire.gpu", 20, y) + "setp.eq.u32 %p9, %r20, {};\n@%p9 bra DONE;\n" +
-                            plain_ld(1, x) + "DONE:\n";
+  const std::string looks =
+      ld("acquire.gpu", 20, y) + "setp.eq.u32 %p9, %r20, {};\n@%p9 bra DONE;\n" + plain_ld(1, x) + "DONE:\n";
   CHECK(races(passes_on, fmt::format(fmt::runtime(looks), 0)).empty());
   CHECK(races(passes_on, fmt::format(fmt::runtime(looks), 1)) == std::vector(2, Kind::race));
   // The last to count resets the counter.
-  const std::string counts = atom("relaxed.gpu.global.add", 20, x, 1) + "setp.eq.u32 %p9, %r20, 0;\n@%p9 bra DONE{};\n" +
-                             plain_st(x, 0) + "DONE{}:\n";
+  const std::string counts = atom("relaxed.gpu.global.add", 20, x, 1) +
+                             "setp.eq.u32 %p9, %r20, 0;\n@%p9 bra DONE{};\n" + plain_st(x, 0) + "DONE{}:\n";
   CHECK(races(fmt::format(fmt::runtime(counts), 1, 1), fmt::format(fmt::runtime(counts), 2, 2)).empty());
 }
 
 TEST_CASE("strong accesses of different sizes to the same bytes end an exploration, and others do not") {
   for (const int at : {x, x + 2, y}) {
-    LitmusDevice device({{{0, st("relaxed.gpu", x, 1)},
-                          {1, fmt::format("ld.relaxed.gpu.global.u16 %r1, [%out+{}];\n", at)}},
-                         1,
-                         {}});
+    LitmusDevice device(
+        {{{0, st("relaxed.gpu", x, 1)}, {1, fmt::format("ld.relaxed.gpu.global.u16 %r1, [%out+{}];\n", at)}}, 1, {}});
     const Explored all = explore(device);
     CHECK(all.summary.is_exhaustive == (at == y));
     REQUIRE(all.summary.broken.size() == (at == y ? 0 : 1));

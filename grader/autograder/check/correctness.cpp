@@ -161,7 +161,8 @@ class CorrectnessCheck : CheckOnDevice {
   /// Right where elements are names, and not where they are values: a program that only adds cannot tell.
   void end_with_other_values(TrialResult& tried, const Case& which, CheckResult& result) {
     Cause& cause = tried.failure->cause;
-    cause.details.push_back("the same call is right where the grader names the elements: the program tells elements apart");
+    cause.details.push_back(
+        "the same call is right where the grader names the elements: the program tells elements apart");
     cause.next = again_command(plan_, device_, which);
     end(tried, result);
   }
@@ -169,7 +170,8 @@ class CorrectnessCheck : CheckOnDevice {
   void note_proof(std::size_t n, const ProofOf& proof) {
     proved_sizes_.insert(n);
     for (const vgpu::Breach& breach : proof.breaches)
-      if (std::ranges::find(breaches_, breach.what, &vgpu::Breach::what) == breaches_.end()) breaches_.push_back(breach);
+      if (std::ranges::find(breaches_, breach.what, &vgpu::Breach::what) == breaches_.end())
+        breaches_.push_back(breach);
     blocks_talk_ = blocks_talk_ || proof.blocks_talk;
   }
 
@@ -199,8 +201,8 @@ class CorrectnessCheck : CheckOnDevice {
     const std::string sizes = proved_sizes_.size() == 1
                                   ? fmt::format("n = {}", *proved_sizes_.begin())
                                   : fmt::format("{} sizes up to n = {}", proved_sizes_.size(), *proved_sizes_.rbegin());
-    const char* inputs = check_.element == ElementType::float_ ? "every input, but for rounding"
-                                                               : "every input and every associative +";
+    const char* inputs =
+        check_.element == ElementType::float_ ? "every input, but for rounding" : "every input and every associative +";
     if (!breach.empty() || blocks_talk_)
       return {fmt::format("right for {} at {}{}, under the schedules that were run: {}", inputs, sizes, if_state(),
                           !breach.empty() ? breach : "its blocks exchange values, whose orders --prove explores")};

@@ -70,8 +70,8 @@ class CallsExplorer : CheckOnDevice {
     TrialResult first = tried(n, call);
     left_ = call.warp_instructions;
     if (call.blocks == 0 || call.blocks > call.most_blocks) return false;
-    explored_.calls.push_back({n, call.blocks, call.executions, call.why_not, call.assumes_newest, call.broken,
-                               call.is_each_by_itself});
+    explored_.calls.push_back(
+        {n, call.blocks, call.executions, call.why_not, call.assumes_newest, call.broken, call.is_each_by_itself});
     if (first.failure) return fail(explored_case(n, {}), std::move(first));
     for (std::string& trail : call.trails) {
       Case which = explored_case(n, std::move(trail));
@@ -139,7 +139,8 @@ std::vector<std::string> Explored::sentences(const std::string& condition) const
         fmt::format("right in all executions that PTX's memory model allows of n = {} (up to {} blocks, {} "
                     "execution{}){}{}",
                     sizes, blocks, executions, executions == 1 ? "" : "s",
-                    assumes_newest ? ", if an atomic operation that changes nothing reads the newest value" : "", condition));
+                    assumes_newest ? ", if an atomic operation that changes nothing reads the newest value" : "",
+                    condition));
   return sentences;
 }
 

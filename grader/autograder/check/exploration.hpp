@@ -32,8 +32,8 @@ struct Explored {
   std::uint64_t least_blocks = 0;
 
   /// "right in all executions that PTX's memory model allows of n = 1025, 2048 (up to 2 blocks, 3 executions)", and
-  /// where it ended; or "tested, not proved: …" where an assumption does not hold. None where no two blocks talk: then there is nothing to explore.
-  /// `condition` is put behind the first: ", if …", or nothing.
+  /// where it ended; or "tested, not proved: …" where an assumption does not hold. None where no two blocks talk: then
+  /// there is nothing to explore. `condition` is put behind the first: ", if …", or nothing.
   std::vector<std::string> sentences(const std::string& condition = {}) const;
   /// The assumptions that do not hold, in sentences; none where all do.
   std::vector<std::string> tested_only() const;

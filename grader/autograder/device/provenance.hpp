@@ -38,8 +38,8 @@ struct SumMistake {
 
 /// The names of one call's elements, and their graph of additions.
 ///
-/// A program whose `+` is that of grader/runner/by_name cannot see what an element is. So if each output is the sum of the
-/// right inputs, in their order, it is right for all inputs and every associative operation (Chong et al., see
+/// A program whose `+` is that of grader/runner/by_name cannot see what an element is. So if each output is the sum of
+/// the right inputs, in their order, it is right for all inputs and every associative operation (Chong et al., see
 /// core/warp/elements.hpp). The affine maps that a name stands for here are such an operation: the judge evaluates the
 /// graph with them, and the output is the same as on a GPU.
 ///

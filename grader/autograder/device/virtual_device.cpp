@@ -396,7 +396,8 @@ class VirtualDevice : public Device {
   std::unique_ptr<Connection> connect(std::size_t output_limit) override {
     int fds[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) != 0) throw_errno("no socket for the virtual GPU");
-    return std::make_unique<VirtualConnection>(device_, provenance_, checks_ ? &*checks_ : nullptr, output_limit, fds[0], fds[1]);
+    return std::make_unique<VirtualConnection>(device_, provenance_, checks_ ? &*checks_ : nullptr, output_limit,
+                                               fds[0], fds[1]);
   }
 
  private:

@@ -1,9 +1,9 @@
 // The `+` of affine maps on the virtual GPU, in the place of labs/affine_sum.cuh, which has the same declarations.
 //
-// There an element is a map, or the name of one: 64 bits without a meaning that cannot be guessed. `+` composes maps, and
-// gives the sum of names a name of its own, which is remembered: so the grader knows of each result which elements it
-// is the sum of, in which order, and which thread has added them at which line. A program cannot see which of the two
-// headers it includes: no macro, no constant and no sum of plain maps differs.
+// There an element is a map, or the name of one: 64 bits without a meaning that cannot be guessed. `+` composes maps,
+// and gives the sum of names a name of its own, which is remembered: so the grader knows of each result which elements
+// it is the sum of, in which order, and which thread has added them at which line. A program cannot see which of the
+// two headers it includes: no macro, no constant and no sum of plain maps differs.
 #pragma once
 
 __host__ __device__ inline Element operator+(Element earlier, Element later) {

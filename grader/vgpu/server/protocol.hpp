@@ -26,8 +26,8 @@ inline constexpr std::uint32_t version = 5;
 inline constexpr const char* fd_variable = "SCANLAB_VGPU_FD";
 
 enum class Op : std::uint32_t {
-  hello = 1,  ///< value: version → payload DeviceFacts; bytes: size of the staging buffer; its descriptor by
-              ///< SCM_RIGHTS; value: 1 when what the host does is reported (see note_call_site, host_access)
+  hello = 1,      ///< value: version → payload DeviceFacts; bytes: size of the staging buffer; its descriptor by
+                  ///< SCM_RIGHTS; value: 1 when what the host does is reported (see note_call_site, host_access)
   load_module,    ///< payload: fat binary, or those of several files that are one program → id
   unload_module,  ///< id
   find_kernel,    ///< id: module, payload: mangled name → id, payload KernelFacts and its parameters' places

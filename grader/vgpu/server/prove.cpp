@@ -23,6 +23,7 @@
 #include "vgpu/ptx/module.hpp"
 #include "vgpu/server/child.hpp"
 #include "vgpu/server/session.hpp"
+#include "vgpu/server/short_paths.hpp"
 
 namespace scanlab::server {
 namespace {
@@ -144,7 +145,7 @@ class Proof {
     const vgpu::CheckSuite::Findings found = checks.findings();
     const auto is_race = [](const vgpu::Finding& f) { return f.id.starts_with("race.") || f.id == "fence.missing"; };
     if (const auto race = std::ranges::find_if(found.list, is_race); race != found.list.end() && broken_.empty()) {
-      fmt::print(stderr, "{}\n", race->text());
+      fmt::print(stderr, "{}\n", with_short_paths(race->text()));
       has_race_in_run_ = true;
     }
     if (options_.lists_outcomes) {
@@ -214,7 +215,8 @@ class Proof {
     launch.executions = explored->executions;
     talking_ += explored->runs > 0;
     if (!explored->is_exhaustive)
-      fmt::print(stderr, "NOT ALL explored of launch {} ({}): {}\n", count_, launch.kernel, explored->why_not),
+      fmt::print(stderr, "NOT ALL explored of launch {} ({}): {}\n", count_, launch.kernel,
+                 with_short_paths(explored->why_not)),
           is_exhaustive_ = false;
     const bool has_fault = std::ranges::any_of(results, [](const auto& r) { return !r.second.fault.empty(); });
     if (results.size() > 1 || has_fault || options_.lists_outcomes)
@@ -289,13 +291,13 @@ class Proof {
     for (const vgpu::BrokenAssumption& broken : broken_) {
       if (broken.kind == Kind::mixed_sizes) continue;  // why not all was explored
       has_race = true;
-      fmt::print(stderr, "NOT PROVED: {}\n", broken.text());
+      fmt::print(stderr, "NOT PROVED: {}\n", with_short_paths(broken.text()));
       if (!broken.trail.empty()) print_again(broken.trail);
     }
     if (is_each_by_itself_ && !has_race && is_exhaustive_)
       fmt::print(stderr,
-                 "TESTED for this input, not proved: each launch by itself; {} executions, all alike, but a launch "
-                 "leaves different results, and the later ones were explored from one of them\n",
+                 "TESTED for this input, not proved: the program does the same with each of {} executions, each of one "
+                 "launch by itself; a launch leaves different results, and later ones were explored from one of them\n",
                  executions_);
     else if (is_exhaustive_ && !has_race)
       fmt::print(stderr,

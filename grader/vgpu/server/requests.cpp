@@ -201,7 +201,8 @@ bool Requests::goes_on(Op op, Address start, std::uint64_t bytes) {
 
 void Requests::report_words(Address start, std::uint64_t bytes) {
   if (!options_.on_leaving || bytes == 0) return;
-  const Address begin = start / word_bytes * word_bytes, end = (start + bytes + word_bytes - 1) / word_bytes * word_bytes;
+  const Address begin = start / word_bytes * word_bytes,
+                end = (start + bytes + word_bytes - 1) / word_bytes * word_bytes;
   std::vector<std::byte> words(end - begin);
   if (!device_.memory().read(words.data(), begin, words.size()) &&
       !device_.memory().read(words.data(), begin, start + bytes - begin))  // the array ends within a word

@@ -28,11 +28,11 @@ struct Traffic {
   std::uint64_t copies_to_device = 0, bytes_to_device = 0;
   std::uint64_t copies_to_host = 0, bytes_to_host = 0;
   std::uint64_t allocations = 0, releases = 0;
-  std::uint64_t shared = 0;          ///< allocations and variables that the host could see without a copy at any time
-  vgpu::HostPlace misnamed_at;       ///< the first of them
+  std::uint64_t shared = 0;           ///< allocations and variables that the host could see without a copy at any time
+  vgpu::HostPlace misnamed_at;        ///< the first of them
   std::uint64_t misnamed_copies = 0;  ///< between two device pointers, of a kind that calls one of them the host's
   std::uint64_t output_dropped = 0;   ///< bytes of device printf beyond SessionOptions::output_bytes
-  DataFlow flow;                     ///< with SessionOptions::counts_data_flow
+  DataFlow flow;                      ///< with SessionOptions::counts_data_flow
 };
 
 struct SessionOptions {

@@ -37,6 +37,7 @@
 #include "vgpu/server/host_lines.hpp"
 #include "vgpu/server/prove.hpp"
 #include "vgpu/server/session.hpp"
+#include "vgpu/server/short_paths.hpp"
 #include "vgpu/server/weak_executions.hpp"
 
 namespace {
@@ -254,14 +255,6 @@ void print_counters(const vgpu::Counts& counts, const server::Traffic& traffic) 
   count("copies to the host", traffic.copies_to_host);
 }
 
-/// Files in the folder from which this program was started are named as from there.
-std::string with_short_paths(std::string text) {
-  const std::string here = std::filesystem::current_path().string() + "/";
-  for (std::size_t at = 0; here.size() > 1 && (at = text.find(here, at)) != std::string::npos;)
-    text.erase(at, here.size());
-  return text;
-}
-
 /// The lines that cost most, a line each.
 void print_line_costs(const vgpu::LineCosts& costs) {
   using Cost = vgpu::LineCosts::Cost;
@@ -271,7 +264,8 @@ void print_line_costs(const vgpu::LineCosts& costs) {
   if (findings.empty()) return;
   fmt::print(stderr, "where\n");
   for (const vgpu::Finding& finding : findings)
-    fmt::print(stderr, "  {}  {}\n", with_short_paths(vgpu::place_text(finding.parts.front().where)), finding.headline);
+    fmt::print(stderr, "  {}  {}\n", server::with_short_paths(vgpu::place_text(finding.parts.front().where)),
+               finding.headline);
 }
 
 /// What is reported of a program that asks for more memory than there is.
@@ -347,7 +341,7 @@ std::optional<vgpu::Finding> find_misnamed_copies(const server::Traffic& traffic
 void print_findings(const vgpu::CheckSuite::Findings& findings, const std::vector<std::string>& printed) {
   std::size_t shown = 0;
   for (std::size_t k = 0; k < std::min(findings.list.size(), most_shown); ++k, ++shown)
-    if (const std::string text = with_short_paths(findings.list[k].text());
+    if (const std::string text = server::with_short_paths(findings.list[k].text());
         std::ranges::find(printed, text) == printed.end())
       fmt::print(stderr, "{}\n", text);
   if (findings.total > shown) fmt::print(stderr, "and {} more findings\n", findings.total - shown);
@@ -380,7 +374,8 @@ int run(Arguments& arguments) {
   nlohmann::ordered_json cause_findings = nlohmann::ordered_json::array();
   options.on_fault = [&](const vgpu::Fault& fault) {
     if (cancelled) {
-      if (was_stopped && fault.kind == vgpu::Fault::Kind::budget) reports.note(with_short_paths(stopped_text(fault)));
+      if (was_stopped && fault.kind == vgpu::Fault::Kind::budget)
+        reports.note(server::with_short_paths(stopped_text(fault)));
       return;
     }
     has_fault |= fault.kind != vgpu::Fault::Kind::refused;
@@ -391,11 +386,11 @@ int run(Arguments& arguments) {
     if (checks) {
       const std::vector<vgpu::Finding> known = checks->findings().list;
       if (const vgpu::Finding* const cause = vgpu::cause_of(finding, known)) {
-        reports.note(causes.emplace_back(with_short_paths(cause->text())));
+        reports.note(causes.emplace_back(server::with_short_paths(cause->text())));
         cause_findings.push_back(to_json(*cause));
       }
     }
-    reports.add(with_short_paths(explained.text()), finding);
+    reports.add(server::with_short_paths(explained.text()), finding);
   };
   options.on_no_memory = [&](std::uint64_t bytes) { reports.note(no_memory_text(bytes, device)); };
   options.on_reply = [&reports] { reports.print(); };
@@ -437,7 +432,8 @@ int run(Arguments& arguments) {
     device.detach(&counters);
   }
   if (arguments.stale)
-    for (const vgpu::StaleRead& read : device.stale_reads()) fmt::print(stderr, "{}\n", with_short_paths(read.text()));
+    for (const vgpu::StaleRead& read : device.stale_reads())
+      fmt::print(stderr, "{}\n", server::with_short_paths(read.text()));
   vgpu::CheckSuite::Findings findings;
   if (checks) {
     findings = checks->findings();
@@ -457,7 +453,8 @@ int run(Arguments& arguments) {
     nlohmann::ordered_json list = std::move(cause_findings);
     for (nlohmann::ordered_json& report : reports.json()) list.push_back(std::move(report));
     for (const vgpu::Finding& finding : findings.list)
-      if (std::ranges::find(causes, with_short_paths(finding.text())) == causes.end()) list.push_back(to_json(finding));
+      if (std::ranges::find(causes, server::with_short_paths(finding.text())) == causes.end())
+        list.push_back(to_json(finding));
     write_json(arguments.findings, list);
   }
   if (const std::string left_out = checks ? checks->left_out() : std::string(); !left_out.empty())

@@ -113,7 +113,15 @@ def main() -> int:
     problems = 0
     with tempfile.TemporaryDirectory() as folder:
         binary = Path(folder) / options.source.stem
-        command = [options.nvcc, "-std=c++17", "-lineinfo", "-Xcompiler=-g1", "-Wno-deprecated-declarations", "-diag-suppress", "20044"]
+        command = [
+            options.nvcc,
+            "-std=c++17",
+            "-lineinfo",
+            "-Xcompiler=-g1",
+            "-Wno-deprecated-declarations",
+            "-diag-suppress",
+            "20044",
+        ]
         command += ["-gencode", "arch=compute_80,code=compute_80", "--no-compress", options.source.absolute()]
         command += [options.library.absolute(), "-cudart", "none", "-o", binary]
         done = subprocess.run(command, capture_output=True, text=True, timeout=COMPILE_SECONDS)

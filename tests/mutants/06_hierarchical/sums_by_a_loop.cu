@@ -1,4 +1,5 @@
-// expect: fail launches cost.launches | right, but a thread of each block sums up the sums before its own; 2^20 elements end in time
+// expect: fail launches cost.launches | right, but a thread of each block sums up the sums before its own; 2^20
+// elements end in time
 
 #include "scanlab.cuh"
 

@@ -1,4 +1,5 @@
-// expect: fail useful_additions cost.useful_additions | right, but the textbook's domino of Kogge-Stone sections; 2^22 elements end in time
+// expect: fail useful_additions cost.useful_additions | right, but the textbook's domino of Kogge-Stone sections; 2^22
+// elements end in time
 
 #include "scanlab.cuh"
 

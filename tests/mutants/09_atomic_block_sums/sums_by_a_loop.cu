@@ -1,4 +1,5 @@
-// expect: fail atomics cost.atomics | right, but a thread of each block sums up the sums before its own, without atomics; 2^22 elements end in time
+// expect: fail atomics cost.atomics | right, but a thread of each block sums up the sums before its own, without
+// atomics; 2^22 elements end in time
 
 #include "scanlab.cuh"
 

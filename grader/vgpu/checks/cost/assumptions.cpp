@@ -66,7 +66,8 @@ std::vector<Breach> Assumptions::breaches(const IsElement& is_element, const std
   for (const auto& [word, place] : looks_)
     if (is_element(word)) note(Breach::What::element, place);
   for (const auto& [bits, place] : rearranged_)
-    if (is_element(bits.word) && !is_element(bits.result) && !is_element(bits.other)) note(Breach::What::element, place);
+    if (is_element(bits.word) && !is_element(bits.result) && !is_element(bits.other))
+      note(Breach::What::element, place);
   if (has_left_more_ || std::ranges::any_of(left_, [&](const auto& left) { return is_element(left.first); }))
     note(Breach::What::host, 0);
   std::vector<Breach> breaches;

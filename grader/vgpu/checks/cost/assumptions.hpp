@@ -20,14 +20,14 @@ namespace scanlab::vgpu {
 /// An assumption that a call has broken, and the first place of that.
 struct Breach {
   enum class What : std::uint8_t {
-    element,        ///< it does more with elements than move and add them
-    host,           ///< elements, or parts of them, get to the host or are copied by the byte
-    clock,          ///< the four of Dependence
+    element,  ///< it does more with elements than move and add them
+    host,     ///< elements, or parts of them, get to the host or are copied by the byte
+    clock,    ///< the four of Dependence
     place,
     active_lanes,
     barrier_state,
-    lane_order,     ///< lanes of a warp get results of one atomic at the same place
-    shared_order,   ///< threads of a block exchange values by atomic or volatile accesses to shared memory
+    lane_order,    ///< lanes of a warp get results of one atomic at the same place
+    shared_order,  ///< threads of a block exchange values by atomic or volatile accesses to shared memory
   };
   What what = What::element;
   SourcePlace where;  ///< unknown for `host`

@@ -1,6 +1,6 @@
-// The checks race.global, race.read_only and fence.missing: attached to a device, they find accesses to global memory that nothing
-// orders, and among them the values that are passed on by a flag without a fence. They are found by what orders the
-// accesses, not by what the values became: under every schedule in which both happen.
+// The checks race.global, race.read_only and fence.missing: attached to a device, they find accesses to global memory
+// that nothing orders, and among them the values that are passed on by a flag without a fence. They are found by what
+// orders the accesses, not by what the values became: under every schedule in which both happen.
 //
 // The launches of a device run one after the other here. What different streams may do at the same time is looked at
 // afterwards (stream_races.hpp), with what each launch has touched.

@@ -101,8 +101,8 @@ std::vector<OperandRef> Decoder::look_at_elements(const std::vector<ElementUse>&
     } else if (use.low && use.high) {
       emit(report_element_use, {each_together}, {.op = {from}, .aux = bytes});
     } else {
-      const RearrangedForm form{.from_bytes = bytes, .to_bytes = 0, .low = use.low, .high = use.high,
-                                .same_place = 0, .guard_negated = 0};
+      const RearrangedForm form{
+          .from_bytes = bytes, .to_bytes = 0, .low = use.low, .high = use.high, .same_place = 0, .guard_negated = 0};
       emit(report_rearranged, {each_together}, {.op = {from, from}, .aux = std::bit_cast<std::uint32_t>(form)});
     }
   }

@@ -207,7 +207,7 @@ class Decoder {
   std::uint32_t own_ = 0;        ///< 1 until this instruction itself has been counted
   FrameLayout frame_;
   std::vector<std::optional<Dependence>> dependences_;  ///< the same
-  std::vector<std::vector<ElementUse>> element_uses_;  ///< empty where no element is a name, or none looks
+  std::vector<std::vector<ElementUse>> element_uses_;   ///< empty where no element is a name, or none looks
   std::vector<Inst> code_;
   std::vector<StepForm> forms_;        ///< by element of code_
   std::vector<std::size_t> start_of_;  ///< by instruction: where in code_ it begins

@@ -89,7 +89,8 @@ bool compares_upper_word(const Instruction& in) {
   const Operand& with = in.operands.back();
   if (in.opcode != "setp" || !is_64_bits(in) || with.kind != Operand::Kind::integer) return false;
   const std::uint64_t lower = with.bits & 0xffff'ffff;
-  return in.has_any({"lt", "ge", "lo", "hs"}) ? lower == 0 : in.has_any({"le", "gt", "ls", "hi"}) && lower == 0xffff'ffff;
+  return in.has_any({"lt", "ge", "lo", "hs"}) ? lower == 0
+                                              : in.has_any({"le", "gt", "ls", "hi"}) && lower == 0xffff'ffff;
 }
 
 /// Which words of source `k` make a difference to the instruction's result, of which these words do.
@@ -99,7 +100,8 @@ std::uint8_t words_asked(const Instruction& in, std::size_t k, std::uint8_t of_r
   if (is_one_of(in.opcode, {"or", "and", "xor", "lop3"})) return of_result;
   const bool is_whole = in.operands[0].kind == Operand::Kind::reg && last.kind == Operand::Kind::reg;
   if ((in.opcode == "mov" && is_whole) || (in.opcode == "selp" && k < 3)) return of_result;
-  if (in.opcode == "cvt" && is_64_bits(in)) return in.has_any({"s8", "u8", "s16", "u16", "s32", "u32"}) ? low_word : both_words;
+  if (in.opcode == "cvt" && is_64_bits(in))
+    return in.has_any({"s8", "u8", "s16", "u16", "s32", "u32"}) ? low_word : both_words;
   if (in.opcode == "shr" && is_64_bits(in) && shift_of(in) >= 32) return high_word;
   if (in.opcode == "shl" && is_64_bits(in) && shift_of(in) == 32) return low_word;
   if (compares_upper_word(in)) return high_word;
@@ -198,7 +200,8 @@ std::vector<std::vector<ElementUse>> element_uses(const ptx::Function& function,
     const std::uint32_t moved = moved_operands(function, in);
     for_each_source(in, [&](std::size_t operand, std::int32_t r) {
       const std::uint32_t bytes = ptx::size_of(function.registers[static_cast<std::size_t>(r)].type);
-      if (!(moved >> operand & 1) && holds(r) && (bytes == 4 || bytes == 8)) uses[k].push_back(use_of(in, operand, r, asked));
+      if (!(moved >> operand & 1) && holds(r) && (bytes == 4 || bytes == 8))
+        uses[k].push_back(use_of(in, operand, r, asked));
     });
   }
   return uses;

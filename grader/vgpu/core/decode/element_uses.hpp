@@ -39,8 +39,8 @@ struct ElementUse {
 /// By instruction of `function`.
 std::vector<std::vector<ElementUse>> element_uses(const ptx::Function& function, NamedElements kind);
 
-/// By instruction of `function`: what it gives though no order of blocks and warps, and no input, decides it. A loop that
-/// does nothing but wait for a barrier object is none, nor is a clock that only says how long such a loop sleeps.
+/// By instruction of `function`: what it gives though no order of blocks and warps, and no input, decides it. A loop
+/// that does nothing but wait for a barrier object is none, nor is a clock that only says how long such a loop sleeps.
 std::vector<std::optional<Dependence>> dependences(const ptx::Function& function, const ControlFlow& flow,
                                                    const Liveness& liveness);
 

@@ -22,7 +22,6 @@ namespace scanlab::vgpu {
 /// called for each different one, and ends the exploration by returning false. Afterwards memory holds what it held
 /// before. `module` has the grid's lines.
 Exploration explore_grid(Grid& grid, const ptx::Module& module, const RunLimits& limits,
-                         const ExplorationLimits& exploration,
-                         const std::function<bool(const Execution&)>& visit);
+                         const ExplorationLimits& exploration, const std::function<bool(const Execution&)>& visit);
 
 }  // namespace scanlab::vgpu

@@ -296,9 +296,9 @@ std::optional<Exploration> Device::explore(
   limits.cancel = cancel;
   limits.resident_blocks = ready.resident;
   const auto named = [&](const std::string& trail) { return fmt::format("{}:{}", launches_ + 1, trail); };
-  Exploration result = explore_grid(
-      g, request.module->module, limits, bounds,
-      [&](const Execution& execution) { return visit(execution, named(execution.trail.text())); });
+  Exploration result = explore_grid(g, request.module->module, limits, bounds, [&](const Execution& execution) {
+    return visit(execution, named(execution.trail.text()));
+  });
   for (BrokenAssumption& broken : result.broken) broken.trail = named(broken.trail);
   if (g.workspace) memory_.free(g.workspace);
   return result;

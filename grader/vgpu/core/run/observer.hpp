@@ -70,7 +70,7 @@ struct Access : Pattern {
   const std::uint64_t* address = nullptr;  ///< of each lane; null when they are a pattern
   enum class Order : std::uint8_t { weak, volatile_, relaxed, acquire, release, acq_rel } order = Order::weak;
   enum class Scope : std::uint8_t { none, block, device, system } scope = Scope::none;
-  bool is_async = false;  ///< cp.async: done at any time until it is waited for; of an mbarrier: by such copies
+  bool is_async = false;      ///< cp.async: done at any time until it is waited for; of an mbarrier: by such copies
   bool is_read_only = false;  ///< ld.global.nc and ldu: undefined where any thread of the launch writes what is read
   const std::uint64_t* phase = nullptr;  ///< of each lane at an mbarrier, from 1: where it arrives, or saw it complete
   const Block* block = nullptr;          ///< of a load or a store, for stored.hpp

@@ -31,8 +31,7 @@ ElementName sum_of_maps(ElementName earlier, ElementName later) {
 const ElementNames& names_of(const Warp& w) {
   const ElementNames* names = w.block->grid->elements;
   if (!names)
-    raise(Fault::Kind::unsupported, first_lane(w.active),
-          "elements are names, and only the grader gives them");
+    raise(Fault::Kind::unsupported, first_lane(w.active), "elements are names, and only the grader gives them");
   return *names;
 }
 
@@ -160,8 +159,7 @@ Mask ElementNames::named(const ElementName* names, const std::uint64_t* plain, u
   for (unsigned k = 0; k < count; ++k) {
     const ElementRange bounds = range_of(plain[k]);
     const bool is_input = bounds.last == bounds.first + 1 && bounds.first < is_kept_.size();
-    const bool is_interval =
-        kind_ == Kind::intervals && bounds.first < bounds.last && bounds.last <= is_kept_.size();
+    const bool is_interval = kind_ == Kind::intervals && bounds.first < bounds.last && bounds.last <= is_kept_.size();
     named |= Mask{is_input || is_interval || sums_.find(names[k]) != KeyTable::none} << k;
   }
   return named;

@@ -70,7 +70,7 @@ class ElementNames {
 
   Kind kind_;
   std::uint32_t keys_[rounds];
-  mutable KeyTable sums_;       ///< names of expressions that are sums
+  mutable KeyTable sums_;      ///< names of expressions that are sums
   std::vector<bool> is_kept_;  ///< by input
 };
 

@@ -23,7 +23,9 @@ from scanlab.scratch import scratch
 SECONDS = 60.0
 WRITABLE = frozenset("bBdDuVvC")
 """nm's letters for variables that a program may write."""
-OF_CUDA = re.compile(r"^DW\.ref\.|_?_?(?:__nv_|__cuda|__fat|__device_stub__)|(?:^|::)__(?:ref|f|tmp|handle)$|std::__ioinit$|^vtable ")
+OF_CUDA = re.compile(
+    r"^DW\.ref\.|_?_?(?:__nv_|__cuda|__fat|__device_stub__)|(?:^|::)__(?:ref|f|tmp|handle)$|std::__ioinit$|^vtable "
+)
 """Names of variables that nvcc, g++ and the C++ library put into each object."""
 ASKS = {
     "the time": "time clock clock_gettime gettimeofday times timespec_get getrusage ftime "

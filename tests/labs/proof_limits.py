@@ -1,0 +1,148 @@
+"""What ends a proof, and what does not: changes of right scans, in pairs.
+
+    python proof_limits.py
+
+Exit 0 when all is as expected, 1 when it is not.
+"""
+
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(REPOSITORY / "grader/python"))
+
+from scanlab.judging.judge import Submission, grade  # noqa: E402
+from scanlab.judging.plan import Options  # noqa: E402
+from scanlab.judging.result import LabResult  # noqa: E402
+from scanlab.labs.folders import find_lab  # noqa: E402
+
+LAB = find_lab("02")
+SOLUTION = (REPOSITORY / "solutions/02_kogge_stone/scan.cu").read_text()
+FUNCTION = "// One block of section_size threads"
+LOAD = "  s_xy[t] = t >= shift<kind> && i < n ? d_x[i - shift<kind>] : identity();\n"
+STORE = "  if (i < n) d_y[i] = s_xy[t];"
+LAUNCH = "  const int sections = (n - 1) / section_size + 1;"
+ONE_CALL = Options(n=100, schedule="in_order")
+
+PROVED = "proved for n = 100: right for every input"
+LOOKS = "tested, not proved: .* looks at what an element is"
+"""What is said where a proof ends: a pattern."""
+
+CASES: dict[str, tuple[str, str, str]] = {
+    # name: what is said of each scan, what is replaced, by what
+    "the solution": (PROVED, "", ""),
+    # elements
+    "a byte decides": (
+        LOOKS,
+        STORE,
+        "  if (i < n) d_y[i] = reinterpret_cast<const unsigned char*>(d_x + i)[3] == 0x77 ? identity() : s_xy[t];",
+    ),
+    "a half in shared memory decides": (
+        LOOKS,
+        STORE,
+        "  const auto* s_half = reinterpret_cast<const volatile unsigned short*>(&s_xy[t]);\n"
+        "  if (i < n) d_y[i] = s_half[1] == 0x7777 ? identity() : s_xy[t];",
+    ),
+    "bits that __byte_perm takes decide": (
+        LOOKS,
+        STORE,
+        "  unsigned w;\n  memcpy(&w, &s_xy[t], sizeof w);\n"
+        "  if (i < n) d_y[i] = __byte_perm(w, 0, 0x4321) == 0x777777 ? identity() : s_xy[t];",
+    ),
+    "an atomic compares": (
+        LOOKS,
+        STORE,
+        "  if (i < n) d_y[i] = s_xy[t];\n"
+        "  if (i < n && atomicCAS(reinterpret_cast<unsigned*>(d_y + i), 0x77777777u, 7u) == 5) d_y[i] = identity();",
+    ),
+    "whole words are copied": (
+        PROVED,
+        STORE,
+        "  unsigned words[sizeof(Element) / 4];\n  memcpy(words, &s_xy[t], sizeof words);\n"
+        "  for (unsigned& w : words) w = __shfl_sync(~0u, w, t % 32);\n"
+        "  Element own;\n  memcpy(&own, words, sizeof own);\n  if (i < n) d_y[i] = own;",
+    ),
+    "a word is packed with a flag": (
+        PROVED,
+        STORE,
+        "  Element own = s_xy[t];\n  unsigned w;\n  memcpy(&w, &own, 4);\n"
+        "  const unsigned long long both = static_cast<unsigned long long>(i < n) << 33 | w;\n"
+        "  w = static_cast<unsigned>(both);\n  memcpy(&own, &w, 4);\n  if (both >> 33) d_y[i] = own;",
+    ),
+    # what differs from run to run
+    "a clock decides": (
+        "tested, not proved: .* reads a clock",
+        STORE,
+        "  if (i < n) d_y[i] = clock64() % 999983 == 7 ? identity() : s_xy[t];",
+    ),
+    "active lanes decide": (
+        "tested, not proved: .* asks which lanes are active",
+        STORE,
+        "  if (i < n) d_y[i] = __activemask() == 0x80000001 ? identity() : s_xy[t];",
+    ),
+    "the host asks for its environment": (
+        r"tested, not proved: .* asks for its environment, by getenv\(\)",
+        LAUNCH,
+        '  if (std::getenv("SCAN_NOTHING") != nullptr) return;\n' + LAUNCH,
+    ),
+    "a variable of the host is kept": (
+        rf"{PROVED}.*, if calls \(.*\) keeps what it had in these calls",
+        LAUNCH,
+        "  static int calls = 0;\n  if (++calls == 1000) return;\n" + LAUNCH,
+    ),
+    # orders
+    "warps take tickets": (
+        "right for every input .* under the schedules that were run: .* atomic or volatile accesses to shared memory",
+        STORE,
+        "  __shared__ int s_ticket, s_first;\n  if (t == 0) s_ticket = s_first = 0;\n  __syncthreads();\n"
+        "  if (t % 32 == 0 && atomicAdd(&s_ticket, 1) == 0) s_first = t;\n  __syncthreads();\n"
+        "  if (i < n) d_y[i] = s_first == 320 ? identity() : s_xy[t];",
+    ),
+    # the build that is proved
+    "constants and sums of them are the same": (
+        PROVED,
+        STORE,
+        "  bool is_named = false;\n  if constexpr (sizeof(Element) == 8) {\n    const Element one = identity();\n"
+        "    Element two, three, sum;\n    const unsigned a[2] = {2, 3}, b[2] = {5, 7};\n"
+        "    memcpy(&two, a, sizeof two), memcpy(&three, b, sizeof three), sum = two + three;\n"
+        "    unsigned w[2], u[2];\n    memcpy(w, &one, sizeof w), memcpy(u, &sum, sizeof u);\n"
+        "    is_named = w[0] != 1 || w[1] != 0 || u[0] != 10 || u[1] != 22;\n  }\n"
+        "  if (i < n) d_y[i] = is_named ? identity() : s_xy[t];",
+    ),
+}
+problems: list[str] = []
+
+
+def changed(before: str, after: str) -> str:
+    """Return the solution with one place replaced, which has to be there once."""
+    assert not before or SOLUTION.count(before) == 1, before
+    text = SOLUTION.replace(before, after) if before else SOLUTION
+    return text.replace('#include "scanlab.cuh"', '#include "scanlab.cuh"\n#include <cstdlib>\n#include <cstring>')
+
+
+def main() -> int:
+    """Run all cases."""
+    with tempfile.TemporaryDirectory() as folder:
+        submissions = []
+        for number, (_, before, after) in enumerate(CASES.values()):
+            path = Path(folder) / f"{number}.cu"
+            path.write_text(changed(before, after))
+            submissions.append(Submission(LAB, path))
+        for (name, (expected, _, _)), result in zip(CASES.items(), grade(submissions, ONE_CALL), strict=True):
+            assert isinstance(result, LabResult), name
+            proofs = [sentence for check in result.checks for sentence in check.proof]
+            holds = len(proofs) > 1 and all(re.match(expected, sentence) for sentence in proofs)
+            print(
+                "as expected" if holds else "not as expected",
+                f"{name}: {' / '.join(dict.fromkeys(proofs))}",
+                flush=True,
+            )
+            if not holds:
+                problems.append(name)
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
