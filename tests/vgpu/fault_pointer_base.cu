@@ -1,5 +1,6 @@
 // test: vgpu
 // test: runs right before scatter below variable member function either
+// test: unwritten scatter either
 // An address that lies far from its array: the array is the one whose pointer the address was made from, whatever lies
 // near, or in that window. Beside it accesses of the same kinds that are right.
 #include <cstdio>
