@@ -38,7 +38,6 @@
 #include "vgpu/server/prove.hpp"
 #include "vgpu/server/session.hpp"
 #include "vgpu/server/short_paths.hpp"
-#include "vgpu/server/weak_executions.hpp"
 
 namespace {
 
@@ -364,7 +363,6 @@ int run(Arguments& arguments) {
   }
   std::optional<vgpu::CheckSuite> checks;
   if (arguments.check) checks.emplace(device);
-  server::WeakExecutions weak(device);
 
   bool has_fault = false;   // that stopped a kernel: a refused launch may be what the program wants to see
   bool is_lacking = false;  // a kernel was not run because the virtual GPU cannot run it
@@ -399,7 +397,6 @@ int run(Arguments& arguments) {
     options.work = checks->work();
     options.reports_host = true;
     checks->locate_host_by(std::ref(host_lines));
-    options.before_launch = [&](const vgpu::LaunchRequest& launch) { weak.look_at(launch); };
   }
   const auto [session_fd, program_fd] = server::connected_sockets();
   server::Session session(device, session_fd, std::move(options));
@@ -437,8 +434,6 @@ int run(Arguments& arguments) {
   vgpu::CheckSuite::Findings findings;
   if (checks) {
     findings = checks->findings();
-    std::ranges::copy(weak.findings().list(), std::back_inserter(findings.list));
-    findings.total += weak.findings().total();
     vgpu::sort_most_basic_first(findings.list);
     const auto add = [&](std::optional<vgpu::Finding> finding, auto at) {
       if (finding) findings.list.insert(at, *std::move(finding)), ++findings.total;

@@ -22,8 +22,8 @@ struct Pair {
   Address byte = 0;
 };
 
-/// Is it one thread that reads the byte and writes it? What it has read cannot be changed by what it writes later, and so
-/// libraries scan in place.
+/// Is it one thread that reads the byte and writes it? What it has read cannot be changed by what it writes later, and
+/// so libraries scan in place.
 bool is_by_one_thread(const GlobalShadow& shadow, const Pair& pair) {
   const auto read = shadow.thread_at(pair.byte, pair.read), write = shadow.thread_at(pair.byte, pair.write);
   return read && write && read->block == write->block && read->thread == write->thread;
@@ -91,7 +91,8 @@ void add_written_read_only(const KernelInfo& kernel, const GlobalShadow& shadow,
                            FindingList& findings) {
   AccessedSpans spans;
   shadow.collect(spans);
-  for (const auto& [pair, array] : pairs_in(shadow, spans.list(), memory)) findings.add(describe(kernel, shadow, pair, *array));
+  for (const auto& [pair, array] : pairs_in(shadow, spans.list(), memory))
+    findings.add(describe(kernel, shadow, pair, *array));
 }
 
 }  // namespace scanlab::vgpu

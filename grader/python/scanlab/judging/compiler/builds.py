@@ -32,7 +32,7 @@ def explained(
     """
     try:
         sources = [source_of(path) for path in paths]
-        given = "\n".join(path.read_text() for path in sorted(LABS.glob("*.cuh")))
+        given = "\n".join((LABS / name).read_text() for name in ("scanlab.cuh", "affine_sum.cuh"))
     except OSError:
         return None, []
     refused = next(iter(errors.values()), None)
