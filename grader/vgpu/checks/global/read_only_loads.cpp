@@ -91,8 +91,11 @@ void add_written_read_only(const KernelInfo& kernel, const GlobalShadow& shadow,
                            FindingList& findings) {
   AccessedSpans spans;
   shadow.collect(spans);
-  for (const auto& [pair, array] : pairs_in(shadow, spans.list(), memory))
+  for (const auto& [pair, array] : pairs_in(shadow, spans.list(), memory)) {
+    // Thrust scans in place by read-only loads, and answers for that itself.
+    if (of_toolkit(own_place(*kernel.module, pair.read.line))) continue;
     findings.add(describe(kernel, shadow, pair, *array));
+  }
 }
 
 }  // namespace scanlab::vgpu
