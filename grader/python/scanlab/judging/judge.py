@@ -259,8 +259,13 @@ def _judged(
     plan = plans.make_plan(submission.lab, submission.name, again, runners, options, reference)
     if options.device == "vgpu":
         sandboxed = options.is_sandboxed
-        found = host_state.read(submission.path, next(iter(runners)), file, submission.name, is_sandboxed=sandboxed)
-        plan = plan.model_copy(update={"host_breach": found.breach, "host_state": found.state})
+        states = [
+            host_state.read(submission.path, element, file, submission.name, is_sandboxed=sandboxed)
+            for element in runners
+        ]
+        breach = next((state.breach for state in states if state.breach), "")
+        kept = next((state.state for state in states if state.state), "")
+        plan = plan.model_copy(update={"host_breach": breach, "host_state": kept})
     graded = Graded(plan, file, lambda plan: judge_in_parts(plan, run_judge, most), options.is_sandboxed)
     needless: list[Finding | None] = []
 
