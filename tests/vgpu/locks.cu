@@ -42,6 +42,7 @@ __global__ void by_thread_in_loop(int* mutex, int* count) {
   bool done = false;
   while (!done) {
     if (atomicCAS(mutex, 0, 1) == 0) {
+      __threadfence();  // lock before value: the count is read and written by whoever has the lock
       *count += 1;
       __threadfence();
       atomicExch(mutex, 0);

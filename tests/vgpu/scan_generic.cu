@@ -18,7 +18,7 @@ struct SharedMemory {
 enum class Kind { inclusive, exclusive };
 
 template <Kind kind, class T, class Op>
-__global__ void scan_tiles(const T* __restrict__ in, T* __restrict__ out, T* totals, int n, T identity, Op op) {
+__global__ void scan_tiles(const T* in, T* out, T* totals, int n, T identity, Op op) {
   T* s = SharedMemory<T>();
   const int t = threadIdx.x, i = blockIdx.x * blockDim.x + t;
   T mine = i < n ? in[i] : identity;

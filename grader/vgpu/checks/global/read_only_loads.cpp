@@ -22,16 +22,8 @@ struct Pair {
   Address byte = 0;
 };
 
-/// Is it one thread that reads the byte and writes it? What it has read cannot be changed by what it writes later, and
-/// so libraries scan in place.
-bool is_by_one_thread(const GlobalShadow& shadow, const Pair& pair) {
-  const auto read = shadow.thread_at(pair.byte, pair.read), write = shadow.thread_at(pair.byte, pair.write);
-  return read && write && read->block == write->block && read->thread == write->thread;
-}
-
 /// The first that is found, for each line that reads and each array.
-std::vector<std::pair<Pair, const Allocation*>> pairs_in(const GlobalShadow& shadow,
-                                                         const std::vector<AccessedSpan>& spans, const Memory& memory) {
+std::vector<std::pair<Pair, const Allocation*>> pairs_in(const std::vector<AccessedSpan>& spans, const Memory& memory) {
   std::vector<const AccessedSpan*> reads;
   std::vector<Address> reach;  // for each of them the last byte of it and of all before it, + 1
   for (const AccessedSpan& accessed : spans) {
@@ -49,14 +41,8 @@ std::vector<std::pair<Pair, const Allocation*>> pairs_in(const GlobalShadow& sha
       if (!byte) continue;
       const Allocation* const array = memory.find(*byte, 1);
       // The heap's memory goes from thread to thread through malloc() and free(), which are not observed.
-      if (!array || array->on_heap || known.contains({(*read)->site.line, array->base})) continue;
-      Pair pair{(*read)->site, write.site, *byte};
-      if (is_by_one_thread(shadow, pair)) pair.byte = std::min((*read)->span.end, write.span.end) - 1;
-      if (is_by_one_thread(shadow, pair) || !shadow.thread_at(pair.byte, pair.read) ||
-          !shadow.thread_at(pair.byte, pair.write))
-        continue;
-      known.emplace((*read)->site.line, array->base);
-      found.push_back({pair, array});
+      if (array && !array->on_heap && known.emplace((*read)->site.line, array->base).second)
+        found.push_back({{(*read)->site, write.site, *byte}, array});
     }
   }
   return found;
@@ -91,7 +77,7 @@ void add_written_read_only(const KernelInfo& kernel, const GlobalShadow& shadow,
                            FindingList& findings) {
   AccessedSpans spans;
   shadow.collect(spans);
-  for (const auto& [pair, array] : pairs_in(shadow, spans.list(), memory)) {
+  for (const auto& [pair, array] : pairs_in(spans.list(), memory)) {
     // Thrust scans in place by read-only loads, and answers for that itself.
     if (of_toolkit(own_place(*kernel.module, pair.read.line))) continue;
     findings.add(describe(kernel, shadow, pair, *array));
