@@ -204,8 +204,9 @@ class CorrectnessCheck : CheckOnDevice {
     const char* inputs =
         check_.element == ElementType::float_ ? "every input, but for rounding" : "every input and every associative +";
     if (!breach.empty() || blocks_talk_)
-      return {fmt::format("right for {} at {}{}, under the schedules that were run: {}", inputs, sizes, if_state(),
-                          !breach.empty() ? breach : "its blocks exchange values, whose orders --prove explores")};
+      return {fmt::format(
+          "right for {} at {}{}, under the schedules that were run: {}", inputs, sizes, if_state(),
+          !breach.empty() ? breach : "its blocks exchange values; --prove explores orders of up to four blocks")};
     return {fmt::format("proved for {}: right for {}, in every order of its blocks and warps{}", sizes, inputs,
                         if_state())};
   }
