@@ -332,6 +332,9 @@ TEST_CASE("what neither the input nor an order decides breaks a proof") {
   CHECK(breaches("mov.u64 %rd5, %globaltimer;\nst.global.u64 [%rd2], %rd5;\n") == std::vector{What::clock});
   CHECK(breaches("mov.u32 %r8, %smid;\n") == std::vector{What::place});
   CHECK(breaches("mov.u32 %r8, %warpid;\n") == std::vector{What::place});
+  CHECK(breaches("mov.u32 %r8, %nsmid;\n") == std::vector{What::place});
+  CHECK(breaches("mov.u32 %r8, %total_smem_size;\n") == std::vector{What::place});
+  CHECK(breaches("mov.u32 %r8, %lanemask_lt;\nmov.u32 %r8, %dynamic_smem_size;\n").empty());
   CHECK(breaches("activemask.b32 %r8;\n") == std::vector{What::active_lanes});
   CHECK(breaches("mov.u32 %r8, %laneid;\nmov.u32 %r8, %nctaid.x;\n").empty());
   CHECK(breaches("setp.gt.u32 %p2, %r1, 99;\n@%p2 bra over;\nbra done;\nover:\nmov.u32 %r8, %clock;\ndone:\n").empty());

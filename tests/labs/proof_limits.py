@@ -26,7 +26,7 @@ STORE = "  if (i < n) d_y[i] = s_xy[t];"
 LAUNCH = "  const int sections = (n - 1) / section_size + 1;"
 ONE_CALL = Options(n=100, schedule="in_order")
 
-PROVED = "proved for n = 100: right for every input"
+PROVED = "proved for n = 100: these calls' launches are right for every input"
 LOOKS = "tested, not proved: .* looks at what an element is"
 """What is said where a proof ends: a pattern."""
 
@@ -83,14 +83,49 @@ CASES: dict[str, tuple[str, str, str]] = {
         "  if (i < n) d_y[i] = __activemask() == 0x80000001 ? identity() : s_xy[t];",
     ),
     "the host asks for its environment": (
-        r"tested, not proved: .* asks for its environment, by getenv\(\)",
+        r"tested, not proved: .* uses getenv, which may say something else in another call",
         LAUNCH,
         '  if (std::getenv("SCAN_NOTHING") != nullptr) return;\n' + LAUNCH,
     ),
+    "the host reads a variable of the C library": (
+        r"tested, not proved: .* uses environ, which may",
+        LAUNCH,
+        "  if (*environ == nullptr) return;\n" + LAUNCH,
+    ),
+    "the host counts the processor's cycles": (
+        r"tested, not proved: .* uses rdtsc, which may",
+        LAUNCH,
+        "  if (__builtin_ia32_rdtsc() == 7) return;\n" + LAUNCH,
+    ),
+    "the host asks for the size of a file": (
+        r"tested, not proved: .* uses stat, which may",
+        LAUNCH,
+        '  struct stat about;\n  if (stat("/etc/nothing", &about) == 0) return;\n' + LAUNCH,
+    ),
     "a variable of the host is kept": (
-        rf"{PROVED}.*, if calls \(.*\) keeps what it had in these calls",
+        rf"{PROVED}.*, if what calls \(.*\) keeps is as in these calls",
         LAUNCH,
         "  static int calls = 0;\n  if (++calls == 1000) return;\n" + LAUNCH,
+    ),
+    "the host asks for a property of the device": (
+        rf"{PROVED}.*, if what cudaDeviceGetAttribute \(.*\) says is as in these calls",
+        LAUNCH,
+        "  int count = 0;\n  cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, 0);\n"
+        "  if (count == 1) return;\n" + LAUNCH,
+    ),
+    "the host allocates, copies and prints": (
+        rf"{PROVED}.*, in every order of their blocks and warps$",
+        LAUNCH,
+        "  std::vector<int> sizes(3, n);\n  std::ostringstream text;\n  text << std::setw(3) << sizes.size();\n"
+        "  int* d_sizes = nullptr;\n  cudaMalloc(&d_sizes, 12);\n"
+        "  cudaMemcpy(d_sizes, sizes.data(), 12, cudaMemcpyHostToDevice);\n  cudaFree(d_sizes);\n"
+        '  if (text.str().size() > 9) std::fprintf(stderr, "%f\\n", std::log2(n));\n' + LAUNCH,
+    ),
+    "a kernel asks how many multiprocessors there are": (
+        "tested, not proved: .* asks a special register",
+        STORE,
+        '  unsigned sms;\n  asm("mov.u32 %0, %%nsmid;" : "=r"(sms));\n'
+        "  if (i < n) d_y[i] = sms == 2 ? identity() : s_xy[t];",
     ),
     # orders
     "warps take tickets": (
@@ -112,6 +147,7 @@ CASES: dict[str, tuple[str, str, str]] = {
         "  if (i < n) d_y[i] = is_named ? identity() : s_xy[t];",
     ),
 }
+HEADERS = ["cmath", "cstdio", "cstdlib", "cstring", "iomanip", "sstream", "string", "sys/stat.h", "unistd.h", "vector"]
 problems: list[str] = []
 
 
@@ -119,7 +155,9 @@ def changed(before: str, after: str) -> str:
     """Return the solution with one place replaced, which has to be there once."""
     assert not before or SOLUTION.count(before) == 1, before
     text = SOLUTION.replace(before, after) if before else SOLUTION
-    return text.replace('#include "scanlab.cuh"', '#include "scanlab.cuh"\n#include <cstdlib>\n#include <cstring>')
+    return text.replace(
+        '#include "scanlab.cuh"', '#include "scanlab.cuh"\n' + "".join(f"#include <{name}>\n" for name in HEADERS)
+    )
 
 
 def main() -> int:

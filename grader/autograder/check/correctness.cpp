@@ -188,9 +188,7 @@ class CorrectnessCheck : CheckOnDevice {
   }
 
   /// What is not checked, and so is said.
-  std::string if_state() const {
-    return plan_.host_state.empty() ? "" : fmt::format(", if {} keeps what it had in these calls", plan_.host_state);
-  }
+  std::string if_state() const { return plan_.host_state.empty() ? "" : ", if " + plan_.host_state; }
 
   /// What has been proved, in a sentence; none where elements are not names, and no execution was explored.
   std::vector<std::string> proof(const std::string& breach) const {
@@ -205,10 +203,12 @@ class CorrectnessCheck : CheckOnDevice {
         check_.element == ElementType::float_ ? "every input, but for rounding" : "every input and every associative +";
     if (!breach.empty() || blocks_talk_)
       return {fmt::format(
-          "right for {} at {}{}, under the schedules that were run: {}", inputs, sizes, if_state(),
+          "right for {} at {}{}, with these calls' launches under the schedules that were run: {}", inputs, sizes,
+          if_state(),
           !breach.empty() ? breach : "its blocks exchange values; --prove explores orders of up to four blocks")};
-    return {fmt::format("proved for {}: right for {}, in every order of its blocks and warps{}", sizes, inputs,
-                        if_state())};
+    return {
+        fmt::format("proved for {}: these calls' launches are right for {}, in every order of their blocks and warps{}",
+                    sizes, inputs, if_state())};
   }
 
   /// Looks for the smallest case that fails the same way, and for its cause.
@@ -233,7 +233,11 @@ class CorrectnessCheck : CheckOnDevice {
     if (device_.is_virtual() && tried.failure->verdict != Verdict::error)
       Cures(plan_, check_, device_, submission_).explain(tried, which);
     if (tried.is_wrong_output) {
-      explain_by_other_runs(tried.failure->cause, submission_, *trial, device_, which, position);
+      // What differs from call to call by itself says nothing about schedules, nor about what is left over.
+      if (plan_.host_breach.empty())
+        explain_by_other_runs(tried.failure->cause, submission_, *trial, device_, which, position);
+      else
+        tried.failure->cause.details.push_back("other calls may go another way: " + plan_.host_breach);
       if (!explain_by_provenance(*tried.failure, which))
         explain_by_writes(*tried.failure, tried, *trial, submission_, which);
       rename_finding(tried);

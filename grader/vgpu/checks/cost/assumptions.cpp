@@ -18,7 +18,7 @@ std::string Breach::text() const {
       does = "reads a clock, which differs from run to run";
       break;
     case What::place:
-      does = "asks on which multiprocessor or as which of its warps a thread runs, which differs from run to run";
+      does = "asks a special register (%smid, %warpid, %nsmid …) where it runs, which differs between runs or devices";
       break;
     case What::active_lanes:
       does = "asks which lanes are active at that moment, which no order of warps decides";

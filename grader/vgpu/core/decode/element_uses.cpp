@@ -362,10 +362,28 @@ class Waiting {
   std::vector<bool> waits_;
 };
 
-bool reads_special(const Operand& operand, std::initializer_list<std::string_view> prefixes) {
+/// The special registers that a launch and a thread's place in it decide; %envreg has a grid's barrier.
+constexpr std::string_view of_the_launch[] = {"%tid.",
+                                              "%ntid.",
+                                              "%ctaid.",
+                                              "%nctaid.",
+                                              "%laneid",
+                                              "%lanemask_",
+                                              "%cluster",
+                                              "%nclusterid.",
+                                              "%envreg",
+                                              "%is_explicit_cluster",
+                                              "%dynamic_smem_size"};
+constexpr std::string_view of_time[] = {"%clock", "%globaltimer", "%pm"};
+
+/// What a special register says, besides the place of a thread in its launch.
+std::optional<Dependence> dependence_of(const Operand& operand) {
   const auto begins = [&](std::string_view prefix) { return operand.name.starts_with(prefix); };
-  return (operand.kind == Operand::Kind::special && std::ranges::any_of(prefixes, begins)) ||
-         std::ranges::any_of(operand.elements, [&](const Operand& e) { return reads_special(e, prefixes); });
+  if (operand.kind == Operand::Kind::special && !std::ranges::any_of(of_the_launch, begins))
+    return std::ranges::any_of(of_time, begins) ? Dependence::clock : Dependence::place;
+  for (const Operand& element : operand.elements)
+    if (const auto found = dependence_of(element)) return found;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -376,14 +394,11 @@ std::vector<std::optional<Dependence>> dependences(const ptx::Function& function
   std::vector<std::optional<Dependence>> found(function.instructions.size());
   for (std::uint32_t k = 0; k < found.size(); ++k) {
     const Instruction& in = function.instructions[k];
-    const auto reads = [&](std::initializer_list<std::string_view> prefixes) {
-      return std::ranges::any_of(in.operands, [&](const Operand& operand) { return reads_special(operand, prefixes); });
-    };
     if (waiting.has(k)) continue;
-    if (reads({"%clock", "%globaltimer", "%pm"})) {
-      if (!waiting.is_only_for_waiting(k)) found[k] = Dependence::clock;
-    } else if (reads({"%smid", "%warpid", "%gridid"})) {
-      found[k] = Dependence::place;
+    for (const Operand& operand : in.operands)
+      if (!found[k]) found[k] = dependence_of(operand);
+    if (found[k]) {
+      if (found[k] == Dependence::clock && waiting.is_only_for_waiting(k)) found[k].reset();
     } else if (in.opcode == "activemask" || in.opcode == "elect") {
       found[k] = Dependence::active_lanes;
     } else if (in.opcode == "mbarrier" && in.has_any({"test_wait", "try_wait", "pending_count"})) {

@@ -106,7 +106,7 @@ struct AccessRun {
 /// What a program's results may depend on, besides its input and the order of its blocks and warps.
 enum class Dependence : std::uint8_t {
   clock,          ///< %clock, %globaltimer
-  place,          ///< on which multiprocessor, and as which of its warps, a thread runs: %smid, %warpid; %gridid
+  place,          ///< on which multiprocessor, and as which of its warps, a thread runs: %smid, %warpid, %nsmid …
   active_lanes,   ///< which lanes are together right now: activemask
   barrier_state,  ///< whether others have arrived at a barrier object yet
 };

@@ -1,13 +1,18 @@
-"""What host code has that a proof of its scan does not cover: state from call to call, clocks, the environment.
+"""What host code has that a proof of its launches does not cover: state from call to call, and what the machine says.
 
-A proof says what one call does, as a function of n and of where its arrays are. Host code that asks for the time can do
-something else in another call: that ends the proof. What is kept for the next call is often right (an array that is
-allocated once, the device's properties), so it is named in the sentence. The object shows both: the functions that it
-needs, and variables in writable sections, where those of the device have their shadows.
+A proof says what the launches of the calls that were made do, for every input. Host code makes the same launches
+again where it calls nothing that may answer otherwise. What is known not to is listed here; any other function, or
+variable of a library, ends the proof with its line: the list can be too short, and makes no proof false by that. What
+is kept for the next call is often right (an array that is allocated once), and so is asking for the device's
+properties: these are named in the sentence.
+
+An object shows the functions and variables that it needs, its own variables in writable sections, where those of the
+device have their shadows, and its instructions. It does not show what host code makes of an address or of memory that
+nobody wrote: that is why the sentence is about the launches that were made.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,31 +22,63 @@ from scanlab.judging.compile import ELEMENT_FLAGS, Source, compile_object
 from scanlab.judging.learners_file import LearnersFile
 from scanlab.judging.toolchain import toolchain
 from scanlab.paths import ROOT
-from scanlab.process import run_group
+from scanlab.process import OUTPUT_LIMIT, run_group
 from scanlab.scratch import scratch
 
 SECONDS = 60.0
 WRITABLE = frozenset("bBdDuVvC")
 """nm's letters for variables that a program may write."""
-OF_CUDA = re.compile(
-    r"^DW\.ref\.|_?_?(?:__nv_|__cuda|__fat|__device_stub__)|(?:^|::)__(?:ref|f|tmp|handle)$|std::__ioinit$|^vtable "
+OF_TOOLS = re.compile(
+    r"^guard variable|^DW\.ref\.|_?_?(?:__nv_|__cuda|__fat|__device_stub__)|(?:^|::)__(?:ref|f|tmp|handle)$"
+    r"|std::__ioinit$|^vtable "
 )
 """Names of variables that nvcc, g++ and the C++ library put into each object."""
-ASKS = {
-    "the time": "time clock clock_gettime gettimeofday times timespec_get getrusage ftime "
-    "std::chrono::_V2::system_clock::now std::chrono::_V2::steady_clock::now cudaEventElapsedTime "
-    "cudaEventElapsedTime_v2",
-    "how far the device is": "cudaEventQuery cudaStreamQuery",
-    "how much memory is left": "cudaMemGetInfo sysinfo",
-    "its environment": "getenv secure_getenv getpid getppid gettid gethostname uname sched_getcpu syscall dlsym",
-    "chance": "rand random rand_r drand48 lrand48 mrand48 getrandom getentropy std::random_device::_M_getval "
-    "std::random_device::_M_init",
-    "files or other programs": "fopen fopen64 open open64 openat read fread fgets getline scanf __isoc99_scanf "
-    "__isoc99_fscanf __isoc23_scanf __isoc23_fscanf popen system socket pipe mmap std::basic_ifstream",
-    "another thread": "pthread_create std::thread::_M_start_thread fork vfork",
-}
-"""What host code can ask for, and the functions that it does so by, without their parameters."""
-FUNCTIONS = {function: what for what, functions in ASKS.items() for function in functions.split()}
+
+
+def _one_of(*patterns: str) -> re.Pattern[str]:
+    return re.compile("|".join(patterns))
+
+
+STEADY = _one_of(
+    # What nvcc, g++ and the C++ library call by themselves.
+    r"__cuda\w+|__cxa_\w+|__gxx_personality_v0|_Unwind_\w+|__stack_chk_fail|__dso_handle|_GLOBAL_OFFSET_TABLE_|atexit",
+    r"__assert_fail|__libc_single_threaded|__tls_get_addr",
+    r"(?:typeinfo|typeinfo name|vtable|VTT|construction vtable) for .+",
+    # The CUDA runtime, where it does something; and the errors of what was done.
+    r"cuda(?:Malloc|Free|Memcpy|Memset|MemPrefetch|MemAdvise|Launch|FuncSet|Graph|SetDevice|DeviceSet)\w*",
+    r"cudaHost(?:Alloc|GetDevicePointer|Register|Unregister)",
+    r"cuda(?:DeviceSynchronize|DeviceReset|CtxResetPersistingL2Cache|GetSymbol\w+)",
+    r"cudaStream(?:Create\w*|Destroy|Synchronize|WaitEvent|AttachMemAsync|AddCallback|\w+Capture\w*)",
+    r"cudaEvent(?:Create\w*|Destroy|Record\w*|Synchronize)",
+    r"cuda(?:GetLastError|PeekAtLastError|GetErrorName|GetErrorString)",
+    # C: memory, text, output, mathematics, ends of a program.
+    r"malloc|calloc|realloc|free|aligned_alloc|posix_memalign",
+    r"(?:mem|str|stp)(?:n?cpy|move|set|n?cmp|n?cat|r?chr|n?len|pbrk|r?c?spn|str|dup|tod|tof|tou?ll?)\w*",
+    r"(?:__)?v?(?:f|s|sn|as)?printf(?:_chk)?|puts|putchar|putc|fputs|fputc|fwrite|fflush|perror|stdout|stderr",
+    r"abort|exit|_Exit|atoi|atol|atoll|atof|qsort|bsearch|l?l?abs|l?l?div|(?:__isoc23_)?strtou?ll?",
+    r"(?:ceil|floor|round|l?lround|l?lrint|rint|nearbyint|trunc|log|log2|log10|log1p|exp|exp2|expm1|pow|sqrt|cbrt|fabs|"
+    r"fmod|fmin|fmax|fma|hypot|frexp|ldexp|scalbn|ilogb|logb|sin|cos|tan|tanh)[fl]?",
+    # C++: memory, texts, output, containers, exceptions.
+    r"operator (?:new|delete)(?:\[\])?",
+    r"std::(?:__throw_\w+|terminate|uncaught_exceptions?|cout|cerr|clog|endl|ends|flush|operator<<)\b.*",
+    r"std::(?:__cxx11::)?(?:basic_string|basic_ostream|ostream|basic_ios|ios_base|basic_iostream|basic_istream|istream|"
+    r"basic_streambuf|basic_stringbuf|basic_stringstream|basic_ostringstream|basic_istringstream|ctype|locale)\b.*",
+    r"std::(?:__ostream_insert|__detail::|_Rb_tree_|_Hash_bytes|_List_node_base|__basic_file)\w*.*",
+    r"std::(?:exception|bad_\w+|(?:runtime|logic|range|overflow|underflow|domain|length)_error|out_of_range|"
+    r"invalid_argument)\b.*",
+)
+"""What a call answers the same of, whenever it is made with the same arguments, or answers nothing by."""
+OF_THE_DEVICE = _one_of(
+    r"cuda(?:GetDevice|GetDeviceCount|GetDeviceProperties\w*|DeviceGet\w+|DeviceCanAccessPeer|ChooseDevice)",
+    r"cuda(?:Occupancy\w+|FuncGetAttributes|DriverGetVersion|RuntimeGetVersion|PointerGetAttributes)",
+)
+"""What is different on another device, and the same on one."""
+UNSTEADY_INSTRUCTION = re.compile(
+    r"^\s*[0-9a-f]+:\s+(?:rep\w* )?"
+    r"(?P<name>rdtscp?|rdpmc|rdrand|rdseed|rdpid|cpuid|xgetbv|syscall|sysenter|int|in|out|mrs|svc)\s",
+    re.MULTILINE,
+)
+"""Instructions of x86-64 and AArch64 that ask the processor, or the system, as objdump writes them."""
 
 
 @dataclass(frozen=True)
@@ -49,9 +86,9 @@ class HostState:
     """What is seen of the host code of a submission."""
 
     breach: str = ""
-    """What ends a proof: "scan.cu:12 asks for the time, by clock()"; empty where nothing does."""
+    """What ends a proof: "scan.cu:12 uses clock, which may say something else in another call"; empty for nothing."""
     state: str = ""
-    """What a proof has to assume of variables: "d_sums (scan.cu:12)"; empty where there are none."""
+    """What a proof assumes: "what d_sums (scan.cu:12) keeps is as in these calls"; empty for nothing."""
 
 
 def read(path: Path, element: str, file: LearnersFile, name: str, *, is_sandboxed: bool) -> HostState:
@@ -62,36 +99,86 @@ def read(path: Path, element: str, file: LearnersFile, name: str, *, is_sandboxe
     try:
         made = compile_object(Source(path, ELEMENT_FLAGS[element]), "vgpu", is_sandboxed=is_sandboxed)
         symbols = list(_symbols(made, is_sandboxed=is_sandboxed))
+        code = _listed(["objdump", "-d", "--no-show-raw-insn"], made, is_sandboxed=is_sandboxed)
     except (WorkError, KitError, OSError):
         return HostState(f"what {name} keeps from call to call is not known")
-    breach = state = ""
-    for symbol, kind in symbols:
-        short = symbol.partition("(")[0].removesuffix("[abi:cxx11]")
-        if kind == "U" and not breach and (what := FUNCTIONS.get(short)):
-            breach = f"{_place(short, file, name)} asks for {what}, by {short.rpartition('::')[2]}()"
-        is_own = not OF_CUDA.search(symbol) and not symbol.startswith("guard variable")
-        if kind in WRITABLE and is_own and not state:
-            short = symbol.rpartition("::")[2]
-            state = f"{short} ({_place(short, file, name)})"
-    return HostState(breach, state)
+    needed = [_without_parameters(symbol) for symbol, kind in symbols if kind == "U"]
+    asked = [symbol for symbol in needed if OF_THE_DEVICE.fullmatch(symbol)]
+    unsteady = [symbol for symbol in needed if not (OF_THE_DEVICE.fullmatch(symbol) or STEADY.fullmatch(symbol))]
+    unsteady += [found["name"] for found in UNSTEADY_INSTRUCTION.finditer(code)]
+    kept = [symbol for symbol, kind in symbols if kind in WRITABLE and not OF_TOOLS.search(symbol)]
+    state = [f"what {_listing(some, file, name)} {does}" for some, does in ((kept, "keeps"), (asked, "says")) if some]
+    verb = "is" if len(state) == 1 else "are"
+    return HostState(
+        _unsteady(unsteady, file, name) if unsteady else "",
+        f"{' and '.join(state)} {verb} as in these calls" if state else "",
+    )
+
+
+def _unsteady(symbols: Sequence[str], file: LearnersFile, name: str) -> str:
+    """Return a sentence about the one of some symbols that the file names first."""
+    last = len(file.codes) + 1
+    symbol = min(symbols, key=lambda symbol: _line(symbol, file) or last)
+    line = _line(symbol, file)
+    place = f"{name}:{line}" if line else name
+    return f"{place} uses {_word(symbol)}, which may say something else in another call"
+
+
+def _listed(command: list[str], made: Path, *, is_sandboxed: bool) -> str:
+    """Return what one of the binutils says of an object, which another may have made.
+
+    Raises KitError where it fails, or says more than is kept.
+    """
+    command = [*command, str(made)]
+    if is_sandboxed:
+        with scratch() as folder:
+            ended = sandbox.run_compiler(command, ROOT, toolchain(), [made], folder, "vgpu", SECONDS)
+            code, output = ended.code, ended.output
+    else:
+        done = run_group(command, SECONDS)
+        code, output = done.code, done.output
+    if code != 0 or len(output.encode()) >= OUTPUT_LIMIT:
+        raise KitError(f"{command[0]} cannot read {made.name}")
+    return output
 
 
 def _symbols(made: Path, *, is_sandboxed: bool) -> Iterator[tuple[str, str]]:
-    """Yield each symbol of an object, which another may have made, with nm's letter for it."""
-    command = ["nm", "-C", "-P", str(made)]
-    if is_sandboxed:
-        with scratch() as folder:
-            listed = sandbox.run_compiler(command, ROOT, toolchain(), [made], folder, "vgpu", SECONDS).output
-    else:
-        listed = run_group(command, SECONDS).output
-    for line in listed.splitlines():
+    """Yield each symbol of an object with nm's letter for it."""
+    for line in _listed(["nm", "-C", "-P"], made, is_sandboxed=is_sandboxed).splitlines():
         if found := re.fullmatch(r"(.+?) ([A-Za-z?]) [0-9a-f ]*", line):
             yield found[1], found[2]
 
 
-def _place(symbol: str, file: LearnersFile, name: str) -> str:
-    """Return "scan.cu:12", the first line of the file that has a symbol's name, or the file's name for none."""
-    word = re.compile(rf"\b{re.escape(symbol.rpartition('::')[2])}\b")
-    lines: Iterable[int] = (at for at, code in enumerate(file.codes, 1) if word.search(code))
-    line = next(iter(lines), 0)
-    return f"{name}:{line}" if line else name
+def _without_parameters(symbol: str) -> str:
+    """Return "std::chrono::_V2::steady_clock::now" of "std::chrono::_V2::steady_clock::now()"."""
+    return symbol if symbol.startswith("operator") and "(" not in symbol[9:] else symbol.partition("(")[0] or symbol
+
+
+TEMPLATE = re.compile(r"<[^<>]*>")
+
+
+def _word(symbol: str) -> str:
+    """Return the word of a program by which it calls a function or names a variable."""
+    while (plain := TEMPLATE.sub("", symbol)) != symbol:
+        symbol = plain
+    return re.sub(r"\(.*|\[abi:\w+\]", "", symbol.rpartition("::")[2]).rpartition(" ")[2]
+
+
+def _line(symbol: str, file: LearnersFile) -> int:
+    """Return the first line of the file that has a symbol's name; 0 for none."""
+    word = re.compile(rf"\b{re.escape(_word(symbol))}\b")
+    return next((at for at, code in enumerate(file.codes, 1) if word.search(code) and "#include" not in code), 0)
+
+
+def _placed(symbol: str, file: LearnersFile, name: str) -> str:
+    """Return "d_sums (scan.cu:12)"."""
+    line = _line(symbol, file)
+    return f"{_word(symbol)} ({name}:{line})" if line else _word(symbol)
+
+
+def _listing(symbols: Sequence[str], file: LearnersFile, name: str) -> str:
+    """Return the first of some symbols, with its place, and how many others there are."""
+    placed = list(dict.fromkeys(_placed(symbol, file, name) for symbol in symbols))  # a template's are there for each
+    others = len(placed) - 1
+    more = f" and {others} other{'s' if others > 1 else ''}" if others else ""
+    return f"{placed[0]}{more}"
