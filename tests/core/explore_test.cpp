@@ -131,7 +131,8 @@ Litmus random_litmus(std::mt19937& random, Values values = Values::kept) {
           break;
         case 6:
           if (litmus.results < 8)
-            thread.body += atom(pick({"relaxed.", "acq_rel."}) + scope + ".global.add", ++litmus.results, at, 4);
+            thread.body += atom(pick({"relaxed.", "acquire.", "release.", "acq_rel."}) + scope + ".global.add",
+                                ++litmus.results, at, random() % 2 ? 4 : 0);
           break;
         case 7:
           if (litmus.results < 8)

@@ -176,6 +176,26 @@ inline std::vector<ExpectedLitmus> weak_litmus() {
        {{{0, st(rlx, x, 5) + st(rlx, y, 1)}, {1, ld(rlx, 1, y) + atom("relaxed.gpu.global.add", 2, x, 1)}}, 2, {x}},
        // Never 0 0 1: the store would be between the increment and what that has read.
        {"0 0 5", "0 5 6", "1 0 5", "1 5 6"}});
+
+  // Atomics that change nothing: they read old values, as loads do.
+  const std::string poll = "relaxed.gpu.global.add";
+  mp("MP polled by atomics", 1, write(rlx, fence(ar), rlx), atom(poll, 1, y, 0) + atom(poll, 2, x, 0), any2);
+  mp("MP polled by atomics, with fences", 1, write(rlx, fence(ar), rlx),
+     atom(poll, 1, y, 0) + fence(ar) + atom(poll, 2, x, 0), ordered);
+  all.push_back({"an atomic that changes nothing, of a location with another one",
+                 {{{0, atom(poll, 1, x, 1)}, {1, atom(poll, 2, x, 0) + atom(poll, 3, x, 0)}}, 3, {x}},
+                 {"0 0 0 1", "0 0 1 1", "0 1 1 1"}});
+  // Each is a write that the other one reads from, if the first of the two releases something.
+  const auto sb_by_place = [&](const std::string& name, const std::string& one, const std::string& other,
+                               const Outcomes& allowed) { sb("SB, " + name, 1, one, other, allowed); };
+  const auto at_z = [](const std::string& how, int value) { return atom(how, 20, z, value); };
+  const std::string fails = "atom.acq_rel.gpu.global.cas.b32 %r20, [%out+128], 5, 6;\n",
+                    repeats = "atom.acq_rel.gpu.global.cas.b32 %r20, [%out+128], 0, 0;\n";
+  sb_by_place("relaxed atomics that change nothing", at_z(poll, 0), at_z(poll, 0), any2);
+  sb_by_place("acq_rel atomics that change nothing", at_z("acq_rel.gpu.global.add", 0),
+              at_z("acq_rel.gpu.global.add", 0), not_both);
+  sb_by_place("a compare-and-swap that fails writes nothing", fails, at_z("acq_rel.gpu.global.add", 0), any2);
+  sb_by_place("one that writes what is there", repeats, at_z("acq_rel.gpu.global.add", 0), not_both);
   return all;
 }
 

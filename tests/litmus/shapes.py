@@ -62,6 +62,26 @@ SHAPES = [
         ("acq_rel+acq_rel", F, "acq_rel.gpu", "acq_rel.gpu"),
         ("sc+sc", F, "sc.gpu", "sc.gpu"),
     ]),
+    # One that changes nothing reads old values as a load does.
+    ("MP+polls", f"st x 1 {X}; {{0}}; st y 1 {X} | add r0 y 0 fn.gpu; {{1}}; {{2}}", "r0=1 r1=0", [
+        ("none+none, add", A, "", "", "add r1 x 0 fn.gpu"),
+        ("threadfence+none, add", A, TF, "", "add r1 x 0 fn.gpu"),
+        ("threadfence+threadfence, add", F, TF, TF, "add r1 x 0 fn.gpu"),
+        ("none+none, cas that fails", A, "", "", "cas r1 x 2 3 fn.gpu"),
+        ("threadfence+threadfence, cas that fails", F, TF, TF, "cas r1 x 2 3 fn.gpu"),
+        ("none+none, xchg", A, "", "", "xchg r1 x 1 fn.gpu"),
+    ]),
+    # But it is a write, too: the second of two reads from the first one's, and learns what that releases. A
+    # compare-and-swap that fails is no write (ISA 8.4).
+    ("SB+same place", f"st x 1 {X}; {{0}}; ld r0 y {X} | st y 1 {X}; {{1}}; ld r1 x {X}", "r0=0 r1=0", [
+        ("add 0 relaxed", A, f"add _ z 0 {X}", f"add _ z 0 {X}"),
+        ("add 0 acq_rel", F, "add _ z 0 acq_rel.gpu", "add _ z 0 acq_rel.gpu"),
+        ("add 0 between threadfence_block", A, f"{TB}; add _ z 0 {X}; {TB}", f"{TB}; add _ z 0 {X}; {TB}"),
+        ("add 0 between fence_acq_rel", F, f"{AR}; add _ z 0 {X}; {AR}", f"{AR}; add _ z 0 {X}; {AR}"),
+        ("add 0 acq_rel, cas that fails", A, "add _ z 0 acq_rel.gpu", "cas _ z 5 6 acq_rel.gpu"),
+        ("add 0 acq_rel, xchg", F, "add _ z 0 acq_rel.gpu", "xchg _ z 0 acq_rel.gpu"),
+        ("add 0 acq_rel elsewhere", A, "add _ z 0 acq_rel.gpu", "add _ w 0 acq_rel.gpu"),
+    ]),
     # A reduction forms no acquire pattern (ISA 8.11.1).
     ("MP+red", f"st x 1 {X}; st y 1 rel.gpu | {{0}}; {AR}; ld r0 x {X}", "r0=0 y=2", [
         ("red", A, "red y 1 ptx.rlx.gpu"),
@@ -212,6 +232,8 @@ SHAPES = [
         ("relaxed.cta in a block", F, "rlx.cta", "rlx.cta"),
         ("relaxed.cta", A, "rlx.cta", "rlx.cta"),
     ]),
+    ("CoRR+polls", "st x 1 {0} | add r0 x 0 {0}; add r1 x 0 {0}", "r0=1 r1=0",
+     [("add", F, X), ("add release", F, "rel.gpu")]),
     ("CoRR2", "st x 1 {0} | st x 2 {0} | ld r0 x {0}; ld r1 x {0} | ld r2 x {0}; ld r3 x {0}", "r0=1 r1=2 r2=2 r3=1",
      [("relaxed", F, X)]),
     ("CoWW", "st x 1 {0}; st x 2 {0}", "x=1", [("relaxed", F, X)]),
@@ -227,6 +249,11 @@ SHAPES = [
         ("atomicAdd_block+atomicAdd_block in a block", F, "add r0 x 1 fn.cta", "add r1 x 1 fn.cta"),
         ("xchg+xchg", F, "xchg r0 x 1 fn.gpu", "xchg r1 x 2 fn.sys"),
         ("cas+cas", F, "cas r0 x 0 1 fn.gpu", f"cas r1 x 0 2 {X}"),
+    ]),
+    ("RMW+repeat", "xchg r0 x 1 fn.gpu | xchg r1 x 1 fn.gpu", "r0=1 r1=1", [("xchg+xchg", F)]),
+    ("RMW+poll", f"add r0 x 1 fn.gpu | {{0}}; st y 1 {X} | ld r2 y {X}; ld r3 x {X}", "r1=0 r2=1 r3=0", [
+        ("add", A, "add r1 x 0 fn.gpu"),
+        ("add acq_rel", A, "add r1 x 0 acq_rel.gpu"),
     ]),
     ("RMW+write", "add r0 x 1 fn.gpu | st x 5 {0}", "r0=0 x=1", [("relaxed", F, X), ("volatile", F, V)]),
     ("RMW+write read", "add r0 x 1 fn.gpu | st x 5 {0}", "r0=5 x=5", [("relaxed", F, X), ("volatile", F, V)]),

@@ -70,8 +70,7 @@ class CallsExplorer : CheckOnDevice {
     TrialResult first = tried(n, call);
     left_ = call.warp_instructions;
     if (call.blocks == 0 || call.blocks > call.most_blocks) return false;
-    explored_.calls.push_back(
-        {n, call.blocks, call.executions, call.why_not, call.assumes_newest, call.broken, call.is_each_by_itself});
+    explored_.calls.push_back({n, call.blocks, call.executions, call.why_not, call.broken, call.is_each_by_itself});
     if (first.failure) return fail(explored_case(n, {}), std::move(first));
     for (std::string& trail : call.trails) {
       Case which = explored_case(n, std::move(trail));
@@ -121,7 +120,6 @@ std::vector<std::string> Explored::sentences(const std::string& condition) const
   std::vector<std::string> sentences;
   std::string sizes;
   std::uint64_t executions = 0, blocks = 0;
-  bool assumes_newest = false;
   for (const Call& call : calls) {
     if (!call.why_not.empty()) {
       sentences.push_back(
@@ -131,16 +129,13 @@ std::vector<std::string> Explored::sentences(const std::string& condition) const
     sizes += fmt::format("{}{}", sizes.empty() ? "" : ", ", call.n);
     executions += call.executions;
     blocks = call.blocks;
-    assumes_newest |= call.assumes_newest;
   }
   if (!sizes.empty())
     sentences.insert(
         sentences.begin(),
         fmt::format("right in all executions that PTX's memory model allows of n = {} (up to {} blocks, {} "
-                    "execution{}){}{}",
-                    sizes, blocks, executions, executions == 1 ? "" : "s",
-                    assumes_newest ? ", if an atomic operation that changes nothing reads the newest value" : "",
-                    condition));
+                    "execution{}){}",
+                    sizes, blocks, executions, executions == 1 ? "" : "s", condition));
   return sentences;
 }
 

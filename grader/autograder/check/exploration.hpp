@@ -18,8 +18,7 @@ struct Explored {
   struct Call {
     std::size_t n = 0;
     std::uint64_t blocks = 0, executions = 0;
-    std::string why_not;  ///< empty: those are all
-    bool assumes_newest = false;
+    std::string why_not;                              ///< empty: those are all
     std::vector<vgpu::BrokenAssumption> broken = {};  ///< by which its executions are no proof
     bool is_each_by_itself = false;                   ///< its launches, one of which leaves different memory
   };

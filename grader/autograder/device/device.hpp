@@ -65,7 +65,6 @@ struct ExploredCall {
   std::uint64_t executions = 0;     ///< of all launches whose blocks talk
   std::vector<std::string> trails;  ///< of each result of a launch that has several: the outputs may differ, too
   std::string why_not;              ///< empty: those are all executions
-  bool assumes_newest = false;      ///< as of an Exploration
   std::vector<vgpu::BrokenAssumption> broken = {};  ///< of all launches
   bool is_each_by_itself = false;  ///< a launch leaves different memory, and a later one was explored from one of them
   bool has_several = false;        ///< a launch leaves different memory

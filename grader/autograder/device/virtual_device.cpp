@@ -285,7 +285,6 @@ class VirtualConnection : public Connection {
     call.warp_instructions -= std::min(call.warp_instructions, explored->warp_instructions);
     call.blocks = std::max(call.blocks, launch.grid.count());
     call.executions += explored->executions;
-    call.assumes_newest |= explored->assumes_newest;
     std::ranges::copy(explored->broken, std::back_inserter(call.broken));
     call.is_each_by_itself |= call.has_several;
     call.has_several |= trails.size() > 1;

@@ -206,7 +206,6 @@ class Proof {
     used_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     runs_ += explored->runs;
     executions_ += explored->executions;
-    assumes_newest_ |= explored->assumes_newest;
     for (const vgpu::BrokenAssumption& broken : explored->broken) note(broken);
     // What a launch leaves in memory is the beginning of the next: of those that differ, the others were explored from
     // one only.
@@ -301,9 +300,8 @@ class Proof {
                  executions_);
     else if (is_exhaustive_ && !has_race)
       fmt::print(stderr,
-                 "PROVED for this input{}: {} launch{}, {} of which with blocks that talk; {} executions, all alike\n",
-                 assumes_newest_ ? ", if an atomic operation that changes nothing reads the newest value" : "", count_,
-                 count_ == 1 ? "" : "es", talking_, executions_);
+                 "PROVED for this input: {} launch{}, {} of which with blocks that talk; {} executions, all alike\n",
+                 count_, count_ == 1 ? "" : "es", talking_, executions_);
     if (code != 0) return code;
     if (!base.faults.empty() || has_race) return exit_findings;
     return is_exhaustive_ && !is_each_by_itself_ ? 0 : exit_kit;
@@ -315,7 +313,7 @@ class Proof {
   std::size_t count_ = 0, talking_ = 0, reruns_ = 0;
   std::uint64_t runs_ = 0, executions_ = 0;
   double used_seconds_ = 0;
-  bool is_exhaustive_ = true, is_refuted_ = false, assumes_newest_ = false;
+  bool is_exhaustive_ = true, is_refuted_ = false;
   std::vector<vgpu::BrokenAssumption> broken_;
   bool has_race_in_run_ = false;
   bool has_several_ = false;        ///< results of a launch

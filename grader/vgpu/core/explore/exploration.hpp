@@ -51,9 +51,7 @@ struct Exploration {
   std::uint64_t runs = 0;               ///< of the launch, those included that turned out to be no other execution
   std::uint64_t warp_instructions = 0;  ///< of all runs
   bool is_exhaustive = false;           ///< those are all
-  /// An atomic operation has changed nothing: it has read the newest write, while PTX allows others, too.
-  bool assumes_newest = false;
-  std::string why_not;  ///< "out of time: 88 executions run, …", "stopped", …
+  std::string why_not;                  ///< "out of time: 88 executions run, …", "stopped", …
   std::vector<BrokenAssumption> broken = {};
 };
 

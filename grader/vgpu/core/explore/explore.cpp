@@ -111,7 +111,7 @@ class Explorer {
     State& s = run->playback;
     s.journal = &journal_;
     s.live = &live_;
-    if (leaves_runs_) s.is_known = [&](std::size_t agent, std::uint64_t state) { return is_known(s, agent, state); };
+    if (bounds_.prunes) s.is_known = [&](std::size_t agent, std::uint64_t state) { return is_known(s, agent, state); };
     const std::span<Observer* const> before = grid_.observers;
     Observer* const observers[] = {&run->playback, &watch_, &run->views};
     watch_.begin(run->views);
@@ -221,13 +221,8 @@ class Explorer {
     if (!s.redundant.empty()) return derive_from_redundant(s, run->item.forced);
     derive_from_waiting(s);
     if (s.to_wake != none) return push(s, kept_, {.step = s.agents[s.to_wake].vain.front(), .may_be_vain = true});
-    // An atomic that changes nothing reads the newest write at its time: so it matters what came before it.
-    depends_on_order_ = std::ranges::any_of(
-        kept_, [&](std::size_t k) { return std::ranges::any_of(s.steps[k].events, &Event::changes_nothing); });
-    result_.assumes_newest |= depends_on_order_;
-    if (depends_on_order_ && leaves_runs_) return begin_anew();
     bool is_left = s.is_cut;
-    if (leaves_runs_ && !is_left) {
+    if (bounds_.prunes && !is_left) {
       run->passages = std::make_shared<const std::vector<Passage>>(passages_of(s));
       is_left = leaves(*run->passages);
       if (!is_left && !run->item.is_second && is_put_off(s, run)) return;
@@ -235,16 +230,9 @@ class Explorer {
     derive_others(s);
     if (is_left) return;
     const std::uint64_t memory = journal_.hash();
-    if (!executions_.insert(mixed(graphs_.key(s, kept_, {}), depends_on_order_ ? memory : 0)).second) return;
+    if (!executions_.insert(graphs_.key(s, kept_, {})).second) return;
     ++result_.executions;
     is_stopped_ = !visit_({fault, trail_of(s), memory, &grid_});
-  }
-
-  /// Where what an atomic reads depends on when it comes, the past is more than a graph: no run is left.
-  void begin_anew() {
-    leaves_runs_ = false;
-    seen_.clear();
-    todo_.assign(1, {});
   }
 
   /// What a step that only reads depends on beside the warp's state: for each lane what it reads. Nothing for others.
@@ -310,8 +298,8 @@ class Explorer {
       if (!e.only_reads()) continue;
       const Views& views = *grid_.views;
       for (unsigned older = own + 1; older < e.allowed.size(); ++older)
-        if (views.carries_no_more(views.write_of(e.location, e.allowed[older].write),
-                                  views.write_of(e.location, e.allowed[own].write))) {
+        if (e.allowed[older].only_reads && views.carries_no_more(views.write_of(e.location, e.allowed[older].write),
+                                                                 views.write_of(e.location, e.allowed[own].write))) {
           e.chosen = older;
           visit(e);
         }
@@ -424,7 +412,7 @@ class Explorer {
     const std::uint64_t* const own = after(passage.back().state, passage.back().reads);
     if (!own) return false;
     const auto is_there = [&](const Quiet& step) { return step.state == *own; };
-    return (bounds_.prunes && std::ranges::any_of(passage, is_there)) || (leaves_runs_ && comes_to_same(passage, *own));
+    return bounds_.prunes && (std::ranges::any_of(passage, is_there) || comes_to_same(passage, *own));
   }
 
   /// The steps of step k's warp, of these, that come before k, and between which nothing has been noticed.
@@ -483,20 +471,13 @@ class Explorer {
         // open again: had the run been left, another choice there would not have come to see this write.
         Steps order = up_to(j, k, s, step.clock);
         order.push_back(k);
-        const Steps quiet = leaves_runs_ ? quiet_before(s, kept_, j) : Steps{};
+        const Steps quiet = bounds_.prunes ? quiet_before(s, kept_, j) : Steps{};
         const std::size_t begin = quiet.empty() ? j : quiet.front();
         std::erase_if(order, [&](std::size_t i) { return i >= begin && s.steps[i].agent == earlier.agent; });
         push(s, order, begin == j ? Change{j, f, event.by} : Change{});
-        if (depends_on_order_) {
-          order = without(s, j, k);
-          order.push_back(k);
-          push(s, order, {j, f, event.by});
-        }
       }
-      if ((are_fences || (event.is_atomic && other.writes())) && !is_after) {
+      if ((are_fences || (event.may_update && other.writes())) && !is_after)
         push(s, up_to(j, k, s, event.before), {k, e});
-        if (depends_on_order_ && !is_after_step) push(s, without(s, j, k), {k, e});
-      }
     }
   }
 
@@ -507,14 +488,6 @@ class Explorer {
     Steps order;
     for (const std::size_t i : kept_)
       if (i < j || (i > j && i < k && s.steps[i].number <= clock[s.steps[i].agent])) order.push_back(i);
-    return order;
-  }
-
-  /// The steps before k but j and those to which j led.
-  Steps without(const State& s, std::size_t j, std::size_t k) const {
-    Steps order;
-    for (const std::size_t i : kept_)
-      if (i < k && s.steps[i].clock[s.steps[j].agent] < s.steps[j].number) order.push_back(i);
     return order;
   }
 
@@ -578,8 +551,6 @@ class Explorer {
   std::unordered_map<std::uint64_t, std::uint64_t> after_;  ///< the warp's next state, by its state and what it reads
   Exploration result_;
   RaceWatch watch_;
-  bool depends_on_order_ = false;      ///< the last run was no function of its graph alone
-  bool leaves_runs_ = bounds_.prunes;  ///< where they come to the same as others
   bool is_stopped_ = false;
   bool is_given_up_ = false;  ///< of what follows from a run, a part is missing
   const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();

@@ -179,8 +179,7 @@ void Playback::happened(const Answer& answer) {
   Agent& a = agents[step.agent];
   Event& e = step.events.emplace_back();
   e.effect = answer.effect;
-  e.is_atomic = answer.is_atomic;
-  e.changes_nothing = answer.changes_nothing;
+  e.may_update = answer.may_update;
   e.by = answer.by;
   e.before = step.clock;
   if (answer.effect == Event::Effect::fence) {
@@ -196,11 +195,10 @@ void Playback::happened(const Answer& answer) {
   e.written = answer.written;
   e.chosen = answer.chosen;
   e.chosen_place = answer.chosen_place;
-  for (const std::uint32_t w : answer.allowed) {
-    e.allowed.push_back({writer(e.location, w), w, 0});
-    if (answer.is_atomic) continue;
+  for (std::size_t k = 0; k < answer.allowed.size(); ++k) {
+    const std::uint32_t w = answer.allowed[k];
     const std::span<const std::byte> value = views.value_of(e.location, w);
-    e.allowed.back().value = mixed(0, value.data(), value.size());
+    e.allowed.push_back({writer(e.location, w), w, mixed(0, value.data(), value.size()), !(answer.updating >> k & 1)});
   }
   for (const std::uint32_t w : answer.placed) e.placed.push_back(writer(e.location, w));
   if (e.reads()) {

@@ -37,7 +37,7 @@ inline void merge(Clock& to, const Clock& from) {
 struct Event {
   using Effect = MemoryChooser::Answer::Effect;
   Effect effect = Effect::read;
-  bool is_atomic = false, changes_nothing = false;
+  bool may_update = false;  ///< as of an Answer
   StrongOperation by;
   std::uint32_t location = 0, read = 0, written = 0;
   Address address = 0;
@@ -47,6 +47,7 @@ struct Event {
     StrongOperation by;
     std::uint32_t write = 0;
     std::uint64_t value = 0;
+    bool only_reads = true;  ///< having read it, the event makes no write
   };
   std::vector<Readable> allowed;        ///< what there was to choose from, the newest first
   std::vector<StrongOperation> placed;  ///< the same of a write
@@ -54,7 +55,8 @@ struct Event {
   Clock before;  ///< what led to it, but for what it has read
 
   bool writes() const { return written != 0; }
-  bool only_reads() const { return effect == Effect::read && !is_atomic; }
+  /// Is what it has chosen, or is said to choose instead, read and no more?
+  bool only_reads() const { return reads() && !allowed.empty() && allowed[chosen].only_reads; }
   bool reads() const { return effect == Effect::read || effect == Effect::update; }
   /// What it chose.
   const StrongOperation* choice() const {

@@ -170,6 +170,7 @@ const Inst* atomic(Warp& w, const Inst* i) {
         std::memcpy(&value, before, sizeof(T));
         value = now(l, value);
         std::memcpy(after, &value, sizeof(T));
+        return !is_compare_and_swap(form_of(i).atomic) || std::memcmp(before, &b[l], sizeof(T)) == 0;
       };
       std::byte before[16];
       if (views->update(strong_access(w, i, l, at.a.of[l]), update, before)) ++w.block->grid->epoch;

@@ -189,14 +189,59 @@ std::span<const std::uint32_t> Views::order_of(std::uint32_t location) const {
 }
 
 bool Views::carries_no_more(const LocationWrite& one, const LocationWrite& other) const {
+  return carries_no_more(one, other, *this);
+}
+
+bool Views::carries_no_more(const LocationWrite& one, const LocationWrite& other, const WriteRanks& ranks) const {
   if (!one.message) return true;
+  static const Message nothing;
   const bool are_read_alike = one.is_strong == other.is_strong && one.reach == other.reach &&
                               (one.reach == Reach::device || one.writer.block == other.writer.block);
-  if (!other.message || !are_read_alike || !other.message->device.includes(one.message->device, *this)) return false;
+  const Message& theirs = other.message && are_read_alike ? *other.message : nothing;
+  if (!theirs.device.includes(one.message->device, ranks)) return false;
   return std::ranges::all_of(one.message->blocks, [&](const auto& block) {
-    const auto same = std::ranges::find(other.message->blocks, block.first, [](const auto& b) { return b.first; });
-    return same != other.message->blocks.end() && same->second.includes(block.second, *this);
+    const auto same = std::ranges::find(theirs.blocks, block.first, [](const auto& b) { return b.first; });
+    if (same == theirs.blocks.end()) return theirs.device.includes(block.second, ranks);
+    if (same->second.includes(block.second, ranks)) return true;
+    KnownWrites known = same->second;
+    known.join(theirs.device, *this);
+    return known.includes(block.second, ranks);
   });
+}
+
+/// Ranks that say which value is known: a write that repeats the value before it is no newer than that one. Who reads
+/// the location itself knows it, and instants order plain accesses only, which no value depends on.
+class Views::ValueRanks : public WriteRanks {
+ public:
+  ValueRanks(const Views& views, std::uint32_t location) : views_(views), location_(location) {}
+  std::uint32_t rank(KnownWrite write) const override {
+    if (write.location >= first_instant || write.location == location_) return 0;
+    const Location& at = views_.locations_[write.location];
+    std::uint32_t rank = views_.rank(write);
+    while (rank > 0 && at.of(at.order[rank]).is_repeat) --rank;
+    return rank;
+  }
+
+ private:
+  const Views& views_;
+  const std::uint32_t location_;
+};
+
+/// Can it matter whether `w` is read, or the thread's own write right behind it, of the same value?
+bool Views::is_seen_behind(const Thread& t, std::uint32_t location, const LocationWrite& w, const Strong& access) {
+  const auto is_here = [&](const Thread::AtLocation& r) { return r.location == location; };
+  if (!w.message && !releases(access.order) && t.released_to_block.is_empty() && t.released_to_device.is_empty() &&
+      std::ranges::none_of(t.released, is_here))
+    return false;
+  Thread as = t;
+  observe(as, location, w, access);
+  LocationWrite own;
+  own.writer = operation(access.actor, access.lane);
+  own.reach = reach_of(access.scope);
+  own.is_strong = true;
+  release(as, location, access, own, &w);
+  const ValueRanks ranks(*this, location);
+  return !carries_no_more(own, w, ranks) || !carries_no_more(w, own, ranks);
 }
 
 Views::Thread& Views::thread_of(const Actor& actor, unsigned lane) {
@@ -447,20 +492,21 @@ void Views::write(const Strong& access, const std::byte* from) {
 }
 
 bool Views::update(const Strong& access, const Compute& now, std::byte* old) {
+  using Effect = MemoryChooser::Answer::Effect;
   Thread& t = thread_of(access.actor, access.lane);
-  MemoryChooser::Answer answer = begin(access, MemoryChooser::Answer::Effect::update);
-  answer.is_atomic = true;
+  MemoryChooser::Answer answer = begin(access, Effect::update);
   const std::uint32_t location = answer.location;
   std::byte* const host = memory_.host(access.address);
   std::array<std::byte, 16> before{}, after{};
+  bool writes = false, changes = false;
   const auto compute = [&](const std::byte* value) {
     std::memcpy(before.data(), value, access.bytes);
-    now(before.data(), after.data());
-    return std::memcmp(before.data(), after.data(), access.bytes) != 0;
+    writes = now(before.data(), after.data());
+    changes = std::memcmp(before.data(), after.data(), access.bytes) != 0;
   };
   const Location& at = locations_[location];
   if (at.is_mixed) {
-    const bool changes = compute(host);
+    compute(host);
     std::memcpy(old, before.data(), access.bytes);
     observe(t, location, at.writes.front(), access);
     LocationWrite w;
@@ -469,23 +515,33 @@ bool Views::update(const Strong& access, const Compute& now, std::byte* old) {
     chooser_.happened(answer);
     return changes;
   }
-  // The newest write, or an older one, if there is still a place right behind it and the value changes.
+  // The write of an atomic that leaves the value as it was is none, unless it can be told from the one that it reads.
+  const auto effect_on = [&](std::uint32_t read) {
+    compute(value_of(location, read).data());
+    return changes || (writes && is_seen_behind(t, location, at.of(read), access)) ? Effect::update : Effect::read;
+  };
+  // What it writes comes right behind what it reads: if there is still a place.
+  std::uint64_t number = 1;
   at.offer(allowed_, t.now.of(location), [&](std::size_t k) {
-    return at.is_newest(k) || (at.has_place_behind(k) && compute(at.of(at.order[k]).value.data()));
+    const bool updates = effect_on(at.order[k]) == Effect::update;
+    answer.may_update |= updates;
+    if (updates && !at.has_place_behind(k)) return false;
+    if (updates) answer.updating |= number;
+    number <<= 1;
+    return true;
   });
   answer.allowed = allowed_;
   answer.chosen = chosen(MemoryChooser::Kind::update, location, allowed_, answer.by);
   answer.read = allowed_[answer.chosen];
   const bool is_newest = answer.chosen == 0;
-  const bool changes = compute(is_newest ? host : at.of(answer.read).value.data());
-  answer.changes_nothing = !changes;
+  answer.effect = effect_on(answer.read);
   std::memcpy(old, before.data(), access.bytes);
+  if (!is_newest && !changes) note_stale(t, answer.by, access, location, answer.read);
   const LocationWrite read = at.of(answer.read);
   note_read(t, answer, read, access);
-  const bool are_alike = (read.reach == Reach::device && reach_of(access.scope) == Reach::device) ||
-                         read.writer.block == access.actor.block;
-  if (changes || !read.is_strong || !are_alike) {
+  if (answer.effect == Effect::update) {
     LocationWrite w = make_write(t, answer, access, &read);
+    w.is_repeat = !changes;
     if (is_newest) {
       answer.written = append(location, std::move(w));
       std::memcpy(host, after.data(), access.bytes);
@@ -494,13 +550,9 @@ bool Views::update(const Strong& access, const Compute& now, std::byte* old) {
       answer.written = insert(location, answer.read, std::move(w));
     }
     t.now.set({location, answer.written});
-  } else {
-    // Its write would have the same value and scope, so no thread can say which of the two it reads: they are one,
-    // which carries what both carry.
-    answer.effect = MemoryChooser::Answer::Effect::read;
-    LocationWrite own;
-    release(t, location, access, own, &read);
-    if (own.message) locations_[location].of(answer.read).message = own.message;
+  } else if (writes) {
+    LocationWrite same;
+    release(t, location, access, same, &read);  // its later writes there carry that
   }
   chooser_.happened(answer);
   return changes || !is_newest;

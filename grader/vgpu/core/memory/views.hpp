@@ -53,7 +53,8 @@ struct LocationWrite {
   std::uint32_t turn = 0;  ///< how many writes its thread had made before
   Reach reach = Reach::device;
   bool is_strong = false;
-  bool is_tied = false;  ///< of a read-modify-write: nothing comes between it and the write before it
+  bool is_tied = false;    ///< of a read-modify-write: nothing comes between it and the write before it
+  bool is_repeat = false;  ///< of one that has left the value as it was
   std::shared_ptr<const Message> message;
 };
 
@@ -76,12 +77,12 @@ class MemoryChooser {
   struct Answer {
     enum class Effect : std::uint8_t { read, write, update, fence } effect = Effect::read;
     StrongOperation by;
-    bool is_atomic = false;        ///< a read-modify-write, also one that changed nothing
-    bool changes_nothing = false;  ///< one that has left the value as it was
+    bool may_update = false;  ///< a read-modify-write that writes, or would, had it read another write
     std::uint32_t location = 0;
     std::uint32_t read = 0;                          ///< the write that was read
     std::uint32_t written = 0;                       ///< the write that was made; 0: none
     std::span<const std::uint32_t> allowed, placed;  ///< the writes to choose from: of a read, of a write
+    std::uint64_t updating = 0;                      ///< a bit for each of `allowed`: reading that one, it would write
     unsigned chosen = 0, chosen_place = 0;
   };
   virtual ~MemoryChooser() = default;
@@ -155,9 +156,10 @@ class Views : public Observer, private WriteRanks {
   /// Reads into `to`. False when it was not the newest value.
   bool read(const Strong& access, std::byte* to);
   void write(const Strong& access, const std::byte* from);
-  /// now(before, after) gives the value after from the value before, both of access.bytes; `old` gets the value before.
+  /// now(before, after) gives the value after from the value before, both of access.bytes, and false where it is not
+  /// written, by a compare-and-swap that fails; `old` gets the value before.
   /// True when another look may see something else: a value has changed, or the one before was not the newest.
-  using Compute = std::function<void(const std::byte* before, std::byte* after)>;
+  using Compute = std::function<bool(const std::byte* before, std::byte* after)>;
   bool update(const Strong& access, const Compute& now, std::byte* old);
   enum class Fence : std::uint8_t { acquire_release, sequential };
   void fence(const Actor& actor, Mask mask, Access::Scope scope, Fence kind);
@@ -207,7 +209,10 @@ class Views : public Observer, private WriteRanks {
   struct Location;
   struct Thread;
   struct BlockState;
+  class ValueRanks;
 
+  bool carries_no_more(const LocationWrite& one, const LocationWrite& other, const WriteRanks& ranks) const;
+  bool is_seen_behind(const Thread& t, std::uint32_t location, const LocationWrite& w, const Strong& access);
   std::uint32_t rank(KnownWrite write) const override;
   Thread& thread_of(const Actor& actor, unsigned lane);
   static StrongOperation operation(const Actor& actor, unsigned lane);

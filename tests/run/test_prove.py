@@ -1,0 +1,84 @@
+"""`grader/scanlab run FILE --prove`: what it says of a right program, and of the same with a mistake."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from scanlab.paths import build_folder
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+BUILT = build_folder() / "grader/vgpu/server/vgpu-run"
+REFUTED = 4
+
+pytestmark = pytest.mark.skipif(not BUILT.exists(), reason=f"{BUILT} is not built")
+
+DOMINO = """
+#include <cstdio>
+__global__ void domino(const int* d_x, int* d_y, int* d_flags, volatile int* d_sums, int* d_taken) {
+  if (threadIdx.x != 0) return;
+  const int section = atomicAdd(d_taken, 1);
+  int before = 0;
+  if (section > 0) {
+    while (atomicAdd(&d_flags[section - 1], 0) == 0) {
+    }
+    READER_FENCE
+    before = atomicAdd(const_cast<int*>(&d_sums[section - 1]), 0);
+  }
+  d_y[section] = before + d_x[section];
+  d_sums[section] = before + d_x[section];
+  WRITER_FENCE
+  atomicAdd(&d_flags[section], 1);
+}
+int main() {
+  const int n = 3;
+  int x[n] = {1, 2, 3}, y[n], *d;
+  cudaMalloc(&d, 5 * n * sizeof(int));
+  cudaMemset(d, 0, 5 * n * sizeof(int));
+  cudaMemcpy(d, x, sizeof x, cudaMemcpyHostToDevice);
+  domino<<<n, 32>>>(d, d + n, d + 2 * n, d + 3 * n, d + 4 * n);
+  cudaMemcpy(y, d + n, sizeof y, cudaMemcpyDeviceToHost);
+  cudaFree(d);
+  std::printf("%d %d %d\\n", y[0], y[1], y[2]);
+}
+"""
+"""Blocks in a row, whose flags and sums are read by atomics that add nothing."""
+
+
+def prove(folder: Path, text: str, *words: str) -> subprocess.CompletedProcess[str]:
+    (folder / "program.cu").write_text(text)
+    code = "import sys; from scanlab.cli import main; sys.exit(main(sys.argv[1:]))"
+    return subprocess.run(
+        [sys.executable, "-c", code, "run", "program.cu", "--prove", *words],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY / "grader/python"), "NO_COLOR": "1"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("reader", "writer", "missing"),
+    [
+        ("__threadfence();", "__threadfence();", ""),
+        ("", "__threadfence();", "nothing orders the two reads"),
+        ("__threadfence();", "", "nothing orders the two writes"),
+        ("", "", "nothing orders the two writes, nor the two reads"),
+    ],
+)
+def test_an_atomic_that_adds_nothing_may_read_an_old_sum(
+    tmp_path: Path, reader: str, writer: str, missing: str
+) -> None:
+    done = prove(tmp_path, DOMINO.replace("READER_FENCE", reader).replace("WRITER_FENCE", writer))
+    if missing:
+        assert done.returncode == REFUTED
+        assert "REFUTED: one of " in done.stderr
+        assert missing in done.stderr
+    else:
+        assert done.returncode == 0, done.stderr
+        assert "PROVED for this input: 1 launch" in done.stderr
+    assert done.stdout == "1 3 6\n"
