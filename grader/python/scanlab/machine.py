@@ -1,9 +1,15 @@
 """Whose fault a compiler's failure is: the file's, or that of a machine that lacks a resource.
 
-A failure is the file's at once only where the compiler names a place in a source and nothing that a machine lacks. Any
-other one is in doubt: the compiler was killed, had no diagnostic, or could not write. Then the kit's own file is
-compiled in the same way (`compile.py`, `grader/runner/control.cu`). Where that fails, too, it is the machine; where it
-compiles, the submission is compiled once more, and what it does then is its own doing.
+The rule, in this order:
+
+1. A program that was stopped by a limit of the sandbox is the file's doing.
+2. A program that was killed by SIGKILL or SIGTERM below those limits is the machine's, always: no file can send a
+   signal. The exit status alone says so, never a word, for a file can print any (`compiler/running.py`).
+3. A failure whose message names a place in a source, and nothing that a machine lacks, is the file's.
+4. Any other failure is in doubt: the compiler crashed, had no diagnostic, or could not write. Then the kit's own file
+   is compiled in the same way (`compile.py`, `grader/runner/control.cu`). Where that fails, too, it is the machine.
+   Where it compiles, the submission is compiled once more. It is the file's fault only where that fails as well, and
+   the control compiles after that, too: a machine that lacks something only now and then has four chances to show it.
 
 No file can make itself anyone else's fault: what it says only decides whether the control is compiled, and nothing of
 its compiler is left by then.
@@ -13,6 +19,7 @@ import errno
 import os
 import re
 import resource
+import signal
 import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
@@ -22,6 +29,8 @@ from scanlab.paths import shown
 
 KILLED = 126
 """From this exit code on a shell, or nvcc, says that a program could not be started or was killed."""
+SHELLS_SIGNALS = 128
+"""A shell adds a signal's number to this."""
 WORDS = {
     os.strerror(number)
     for number in (
@@ -70,6 +79,12 @@ LEAST_ROOM = 256 * MIB
 """Bytes that a file's compiler may write (`sandbox.COMPILER_FILE`), and that the machine has to have."""
 
 
+def killed_by(code: int) -> int:
+    """Return the signal by which a program was killed from outside, as its exit code or a shell's has it; else 0."""
+    number = -code if code < 0 else code - SHELLS_SIGNALS
+    return number if number in (signal.SIGKILL, signal.SIGTERM) else 0
+
+
 def is_doubtful(code: int, output: str) -> bool:
     """Return whether a failed compiler's or linker's messages leave open whose fault it is."""
     if code < 0 or code >= KILLED or LACKS.search(output):
@@ -93,6 +108,12 @@ def fault(said: str, folders: Sequence[Path]) -> str:
     line = next((line for line in lines if LACKS.search(line)), lines[0]).strip()
     little = [*filter(None, (_room(folder, LEAST_ROOM // 4) for folder in folders)), *_limits()]
     return "; ".join([f"this machine cannot compile: the kit's own file fails, too: {line}", *dict.fromkeys(little)])
+
+
+def fault_of_a_kill(tool: str, number: int) -> str:
+    """Return one line about a compiler that was killed."""
+    killed = f"this machine cannot compile: {tool}, or a program that it runs, was killed by signal {number}"
+    return "; ".join([killed, *_limits()])
 
 
 def fault_of_a_program(said: str) -> str:
