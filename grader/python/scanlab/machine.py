@@ -31,39 +31,42 @@ KILLED = 126
 """From this exit code on a shell, or nvcc, says that a program could not be started or was killed."""
 SHELLS_SIGNALS = 128
 """A shell adds a signal's number to this."""
-WORDS = {
-    os.strerror(number)
-    for number in (
-        errno.ENOSPC,
-        errno.EDQUOT,
-        errno.EFBIG,
-        errno.EROFS,
-        errno.EIO,
-        errno.ENOMEM,
-        errno.EAGAIN,
-        errno.EMFILE,
-        errno.ENFILE,
-        errno.EACCES,
-        errno.EPERM,
+WORDS = frozenset(
+    words.lower()
+    for words in (
+        *map(
+            os.strerror,
+            (
+                errno.ENOSPC,
+                errno.EDQUOT,
+                errno.EFBIG,
+                errno.EROFS,
+                errno.EIO,
+                errno.ENOMEM,
+                errno.EAGAIN,
+                errno.EMFILE,
+                errno.ENFILE,
+                errno.EACCES,
+                errno.EPERM,
+            ),
+        ),
+        "Cannot fork",
+        "File size limit exceeded",
+        "Killed",
+        "bad_alloc",
+        "cannot execute",
+        "could not allocate",
+        "died due to signal",
+        "file truncated",
+        "internal compiler error",
+        "internal error",
+        "memory exhausted",
+        "out of memory",
+        "terminated by signal",
+        "unable to execute",
+        "virtual memory exhausted",
     )
-} | {
-    "Cannot fork",
-    "File size limit exceeded",
-    "Killed",
-    "bad_alloc",
-    "cannot execute",
-    "could not allocate",
-    "died due to signal",
-    "file truncated",
-    "internal compiler error",
-    "internal error",
-    "memory exhausted",
-    "out of memory",
-    "terminated by signal",
-    "unable to execute",
-    "virtual memory exhausted",
-}
-LACKS = re.compile("|".join(map(re.escape, sorted(WORDS))), re.IGNORECASE)
+)
 """What a compiler says of a machine that lacks something; a file can make it say so, too."""
 PLACED = re.compile(r"(?P<path>[^\s:()][^:()\n]{0,4000})(?:\(\d+\)|:\d+(?::\d+)?): (?:catastrophic |fatal )?error\b")
 LINKER = re.compile(r"undefined reference to|[Uu]ndefined symbol|Undefined reference to|multiple definition of")
@@ -87,12 +90,17 @@ def killed_by(code: int) -> int:
 
 def is_doubtful(code: int, output: str) -> bool:
     """Return whether a failed compiler's or linker's messages leave open whose fault it is."""
-    if code < 0 or code >= KILLED or LACKS.search(output):
+    if code < 0 or code >= KILLED or _is_of_a_lack(output):
         return True
     if LINKER.search(output):
         return False
     lines = (PLACED.match(line) for line in output.splitlines())
     return not any(found and not TEMPORARY.search(found["path"]) for found in lines)
+
+
+def _is_of_a_lack(said: str) -> bool:
+    said = said.lower()
+    return any(words in said for words in WORDS)
 
 
 def lacks_room(output: str, folders: Sequence[Path]) -> str:
@@ -105,7 +113,7 @@ def lacks_room(output: str, folders: Sequence[Path]) -> str:
 def fault(said: str, folders: Sequence[Path]) -> str:
     """Return one line about why the control did not compile either, with what this machine has little of."""
     lines = said.splitlines() or ["it ended without a message"]
-    line = next((line for line in lines if LACKS.search(line)), lines[0]).strip()
+    line = next((line for line in lines if _is_of_a_lack(line)), lines[0]).strip()
     little = [*filter(None, (_room(folder, LEAST_ROOM // 4) for folder in folders)), *_limits()]
     return "; ".join([f"this machine cannot compile: the kit's own file fails, too: {line}", *dict.fromkeys(little)])
 
