@@ -75,6 +75,8 @@ TEMPORARY = re.compile(r"(?:^|/)(?:tmpxft_|cc\w{6}\.)")
 FEW_DESCRIPTORS, FEW_PROCESSES = 256, 1024
 SMALL_FILES, SMALL_MEMORY = 256 << 20, 4 << 30
 """Limits below these are named where a machine is at fault."""
+FEW_FILES = 64
+"""nvcc needs more than 12, and three run at a time."""
 NO_THREAD = "can't start new thread"
 """What Python says of it."""
 MIB = 1 << 20
@@ -166,8 +168,8 @@ def _room(folder: Path, least: int) -> str:
             return f"{shown(folder)} is read-only"
         if free < least:
             return f"{shown(folder)} has {free // MIB} MiB left"
-        if about.f_files and not about.f_favail:
-            return f"{shown(folder)} can hold no more files"
+        if about.f_files and about.f_favail < FEW_FILES:
+            return f"{shown(folder)} can hold {about.f_favail or 'no'} more files"
     return ""
 
 
