@@ -8,8 +8,10 @@ The rule, in this order:
 3. A failure whose message names a place in a source, and nothing that a machine lacks, is the file's.
 4. Any other failure is in doubt: the compiler crashed, had no diagnostic, or could not write. Then the kit's own file
    is compiled in the same way (`compile.py`, `grader/runner/control.cu`). Where that fails, too, it is the machine.
-   Where it compiles, the submission is compiled once more. It is the file's fault only where that fails as well, and
-   the control compiles after that, too: a machine that lacks something only now and then has four chances to show it.
+   Where it compiles, the submission is compiled once more, but where a limit on time has stopped it. It is the file's
+   fault only where that fails as well, and the control compiles after that, too: a machine that lacks something only
+   now and then has three chances to show it. A killed `ld` belongs here, and a killed compiler of the host where nvcc
+   asks it for its properties: only words say so.
 
 No file can make itself anyone else's fault: what it says only decides whether the control is compiled, and nothing of
 its compiler is left by then.
