@@ -1,13 +1,14 @@
 """A machine that lacks a resource is nobody's failure: `check`, `grade DIR` and a class say `error`, and go on later.
 
-Each row takes something away from the whole kit, in a mount namespace (and a process namespace) of its own, with an
-empty cache, so that nothing outside is touched. `error` comes with exit code 3 and a line that names the resource; what
-a row takes away without need changes nothing. With the resource back `--resume` gives the points.
+Each row takes something away from the whole kit, in a mount namespace (and a process namespace) of its own, with a
+cache that is empty at first, so that nothing outside is touched. `error` comes with exit code 3 and a line that names
+the resource; what a row takes away without need changes nothing. With the resource back `--resume` gives the points.
 """
 
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -22,6 +23,8 @@ from scanlab.paths import STATE, build_folder
 
 RIGHT = (REPOSITORY / "solutions/01_sequential/scan.cu").read_text()
 LONGEST = 120
+ENDED = "ended with"
+"""Stands with the exit code after what a command has said."""
 
 
 @dataclass(frozen=True)
@@ -41,9 +44,9 @@ def tmpfs(options: str, at: str = "/tmp") -> str:
     return f"mount -t tmpfs -o {options} none {at}"
 
 
-def killing(program: str) -> str:
-    """Return a line that kills each process of a name in this namespace, as soon as it is seen."""
-    return f"(while :; do pkill -9 -x '{program}'; sleep 0.003; done) >/dev/null 2>&1 & "
+def killed(program: str, only: str = "") -> str:
+    """Return a line after which all processes of a program are killed, or only those with a text in their arguments."""
+    return f"export LD_PRELOAD={KILLER} KILLED={program} ONLY={only}"
 
 
 def without(path: Path) -> str:
@@ -52,6 +55,24 @@ def without(path: Path) -> str:
 
 
 CACHE = STATE / "cache"
+FOLDER = STATE / f"starved-{os.getpid()}"
+"""A folder that no row hides."""
+KILLER = FOLDER / "killer.so"
+KILLER_CODE = """
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+extern "C" char* program_invocation_short_name;
+__attribute__((constructor)) static void kill_it(int argc, char** argv) {
+  const char* killed = std::getenv("KILLED");
+  if (!killed || std::strcmp(killed, program_invocation_short_name)) return;
+  const char* only = std::getenv("ONLY");
+  bool is_meant = !only || !*only;
+  for (int i = 0; i < argc && !is_meant; ++i) is_meant = std::strstr(argv[i], only);
+  if (is_meant) std::raise(SIGKILL);
+}
+"""
+"""To its parent, a program that loads this ends as one that anyone else has killed."""
 
 
 def _tool(name: str) -> Path:
@@ -80,10 +101,10 @@ ROWS = [
     Row("little memory for data", "ulimit -d 60000", r"ulimit -d|memory|allocate"),
     Row("a full cache", tmpfs("size=300k", str(CACHE)), r"cache"),
     Row("a read-only cache", tmpfs("ro", str(CACHE)), r"cache"),
-    Row("a killed nvcc", killing("nvcc"), r"signal 9|[Kk]illed"),
-    Row("a killed compiler of the host", killing("cc1plus"), r"signal 9|[Kk]illed|signal terminated"),
-    Row("a killed compiler of the device", killing("cicc"), r"signal 9|[Kk]illed"),
-    Row("a killed judge", killing("judge"), r"the judge was killed by signal 9"),
+    Row("a killed nvcc", killed("nvcc"), r"signal 9"),
+    Row("a killed compiler of the host", killed("cc1plus", "/scan."), r"signal 9"),
+    Row("a killed compiler of the device", killed("cicc", "/scan."), r"signal 9"),
+    Row("a killed judge", killed("judge"), r"the judge was killed by signal 9"),
     Row("a cache without exec", tmpfs("noexec,mode=700", str(CACHE)), r"Permission denied"),
     Row("no nvcc", without(toolchain().nvcc), r"nvcc"),
     Row("no compiler of the device", without(_tool("cicc")), r"cicc"),
@@ -110,88 +131,137 @@ pytestmark = pytest.mark.skipif(not can_unshare(), reason="only root may take a 
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """A folder that no row hides."""
-    made = STATE / f"starved-{os.getpid()}"
-    shutil.rmtree(made, ignore_errors=True)
+    shutil.rmtree(FOLDER, ignore_errors=True)
     for name in ("one", "class/anna", "class/ben"):
-        (made / name / "01_sequential").mkdir(parents=True)
-        (made / name / "01_sequential/scan.cu").write_text(RIGHT)
-    yield made
-    shutil.rmtree(made, ignore_errors=True)
+        (FOLDER / name / "01_sequential").mkdir(parents=True)
+        (FOLDER / name / "01_sequential/scan.cu").write_text(RIGHT)
+    made = ["g++", "-shared", "-fPIC", "-x", "c++", "-", "-o", KILLER]
+    subprocess.run(made, input=KILLER_CODE, text=True, check=True, timeout=60)
+    yield FOLDER
+    shutil.rmtree(FOLDER, ignore_errors=True)
 
 
-def run(row: Row | None, *words: str | Path, limit: float = LONGEST) -> subprocess.CompletedProcess[str]:
-    """Run the command line, under a row's conditions with an empty cache."""
-    command = _plain_command_line(*words)
+@dataclass(frozen=True)
+class Done:
+    """How a command ended, and what it said."""
+
+    code: int
+    said: str
+
+
+def run(row: Row | None, *commands: Sequence[str | Path]) -> list[Done]:
+    """Run command lines one after the other, each under a row's conditions, with one cache that is empty at first."""
+    script = ""
+    for words in commands:
+        line = shlex.join(map(str, _plain_command_line(*words)))
+        if row is not None:
+            line = shlex.join(["unshare", "--mount", "--propagation", "private", "sh", "-c", f"{row.line}\n{line}"])
+        script += f"{line} 2>&1\nprintf '\\n{ENDED} %d\\n' $?\n"
     if row is not None:
         CACHE.mkdir(parents=True, exist_ok=True)
-        script = f'{tmpfs("mode=700", str(CACHE))} && {row.line}\n"$@"'
-        command = [*UNSHARE, "sh", "-c", script, "sh", *command]
-    return subprocess.run(
-        command,
+        script = f"{tmpfs('mode=700', str(CACHE))} && {script}"
+    done = subprocess.run(
+        [*(UNSHARE if row else ()), "sh", "-c", script],
         cwd=REPOSITORY,
         env=environment(build_folder(), TMPDIR="/tmp"),
-        capture_output=True,
+        stdout=subprocess.PIPE,
         text=True,
         errors="replace",
-        timeout=limit,
+        timeout=LONGEST * len(commands),
         stdin=subprocess.DEVNULL,
         check=False,
     )
+    parts = re.split(rf"\n{ENDED} (\d+)\n", done.stdout)
+    ended = [Done(int(code), said) for said, code in zip(parts[::2], parts[1::2], strict=False)]
+    assert len(ended) == len(commands), done.stdout
+    return ended
 
 
-def is_as_said(row: Row, done: subprocess.CompletedProcess[str], right: int = 0) -> bool:
+def is_as_said(row: Row, done: Done, right: int = 0) -> bool:
     """Check how a run ended, and return whether with `error`; `right` is the exit code of one that graded."""
-    said = done.stdout + done.stderr
-    assert "Traceback" not in said, said
-    assert "does not compile" not in said, said
-    if not row.says or (row.may_be_right and done.returncode == right):
-        assert done.returncode == right, said
+    assert "Traceback" not in done.said, done.said
+    assert "does not compile" not in done.said, done.said
+    if not row.says or (row.may_be_right and done.code == right):
+        assert done.code == right, done.said
         return False
-    assert done.returncode == 3, said
-    assert re.search(row.says, said), said
+    assert done.code == 3, done.said
+    assert re.search(row.says, done.said), done.said
     return True
+
+
+def grading(folder: Path) -> list[str | Path]:
+    """Return the words that grade the class."""
+    return ["grade", folder / "class", "--out", folder / "results", "--lab", "01", "--no-sandbox"]
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_a_machine_that_lacks_something_is_nobodys_failure(row: Row, folder: Path) -> None:
+    check = ["check", "01", folder / "one/01_sequential/scan.cu"]
+    checked, graded, of_class = run(
+        row, check, ["grade", folder / "one", "--json", folder / "one.json"], grading(folder)
+    )
     may_not_be_right = replace(row, may_be_right=False)
-    is_as_said(may_not_be_right, run(row, "check", "01", folder / "one/01_sequential/scan.cu"))
+    is_as_said(may_not_be_right, checked)
     # The other labs are not there, which is no fault of the machine's.
-    if not is_as_said(may_not_be_right, run(row, "grade", folder / "one", "--json", folder / "one.json"), right=1):
+    if not is_as_said(may_not_be_right, graded, right=1):
         assert json.loads((folder / "one.json").read_text())["labs"][0]["verdict"] == "pass"
-    results = folder / "results"
-    grading = ["grade", folder / "class", "--out", results, "--lab", "01", "--no-sandbox"]
-    is_error = is_as_said(row, run(row, *grading))
-    for path in results.glob("results/*.json"):
-        assert json.loads(path.read_text())["verdict"] == ("error" if is_error else "pass"), path.read_text()
-    is_right_after_resuming(grading, results)
+    is_error = is_as_said(row, of_class)
+    verdicts = [record["verdict"] for record in records(folder)]
+    assert verdicts == [("error" if is_error else "pass")] * len(verdicts)
+    if is_error:
+        is_right_after_resuming(folder)
+    else:
+        has_all_points(folder)
 
 
 @pytest.mark.parametrize("words", ["No space left on device", "Cannot allocate memory"])
 def test_a_file_that_claims_a_fault_of_the_machine_is_graded(words: str, folder: Path) -> None:
     for path in folder.glob("class/*/01_sequential/scan.cu"):
         path.write_text(f'#error "{words}"\n{RIGHT}')
-    results = folder / "results"
-    done = run(None, "grade", folder / "class", "--out", results, "--lab", "01", "--no-sandbox")
-    assert done.returncode == 0, done.stdout + done.stderr
-    records = [json.loads(path.read_text()) for path in results.glob("results/*.json")]
-    assert [record["verdict"] for record in records] == ["fail", "fail"]
+    done = run(None, grading(folder))[0]
+    assert done.code == 0, done.said
+    assert [record["verdict"] for record in records(folder)] == ["fail", "fail"]
+
+
+PRINTED = """\
+__asm__(".print \\"g++: fatal error: Killed signal terminated program cc1plus\\"\\n"
+        ".print \\"compilation terminated.\\"\\n"
+        ".err\\n");
+"""
+"""What g++ says where its compiler was killed, by the assembler, which then fails."""
+
+
+def test_a_file_that_claims_to_be_killed_is_graded(folder: Path) -> None:
+    for path in folder.glob("class/*/01_sequential/scan.cu"):
+        path.write_text(RIGHT + PRINTED)
+    done = run(None, grading(folder))[0]
+    assert done.code == 0, done.said
+    assert [record["verdict"] for record in records(folder)] == ["fail", "fail"]
 
 
 @pytest.mark.parametrize("size", ["4k", "16k"])
 def test_a_full_disk_for_the_results_stops_a_class_that_goes_on_later(size: str, folder: Path) -> None:
     results = folder / "results"
     results.mkdir()
-    grading = ["grade", folder / "class", "--out", results, "--lab", "01", "--no-sandbox"]
     row = Row("a full disk", tmpfs(f"size={size}", str(results)), r"cannot write .*No space left")
-    is_as_said(row, run(row, *grading))
-    is_right_after_resuming(grading, results)
+    is_as_said(row, run(row, grading(folder))[0])
+    is_right_after_resuming(folder)
 
 
-def is_right_after_resuming(grading: Sequence[str | Path], results: Path) -> None:
-    done = run(None, *grading, "--resume")
-    assert done.returncode == 0, done.stdout + done.stderr
-    records = [json.loads(path.read_text()) for path in sorted(results.glob("results/*.json"))]
-    assert [record["verdict"] for record in records] == ["pass", "pass"]
-    assert all(record["points"] == record["max_points"] for record in records)
+def records(folder: Path) -> list[dict[str, object]]:
+    """Return what each student of the class got."""
+    return [json.loads(path.read_text()) for path in sorted(folder.glob("results/results/*.json"))]
+
+
+def is_right_after_resuming(folder: Path) -> None:
+    words = [*grading(folder), "--resume"]
+    if shutil.which("bwrap"):  # in the sandbox a file is found in the cache, whatever its folder is called
+        words.remove("--no-sandbox")
+    done = run(None, words)[0]
+    assert done.code == 0, done.said
+    has_all_points(folder)
+
+
+def has_all_points(folder: Path) -> None:
+    assert [record["verdict"] for record in records(folder)] == ["pass", "pass"]
+    assert all(record["points"] == record["max_points"] for record in records(folder))

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from scanlab.judging.compile import HOST_LINES, build_program
+from scanlab.judging.compile import build_program
+from scanlab.judging.compiler.recipe import HOST_LINES
 from scanlab.judging.toolchain import product
 
 REPOSITORY = Path(__file__).resolve().parents[2]

@@ -9,9 +9,9 @@ import pytest
 
 from scanlab import process
 from scanlab.errors import KitError
-from scanlab.judging import compile as compiling
 from scanlab.judging import judge
 from scanlab.judging.compiler import assembler
+from scanlab.judging.compiler.errors import CompileError
 from scanlab.judging.plan import Options, Plan
 from scanlab.judging.result import Cause, CheckResult, Judged, LabResult, Where
 from scanlab.judging.toolchain import Toolchain, toolchain
@@ -107,7 +107,7 @@ def test_every_solution_is_assembled() -> None:
 
 def test_a_ptxas_that_fails_itself_refuses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(*_: object, **__: object) -> None:
-        raise compiling.CompileError("ptxas needs more than the 4 GiB of memory that a file may take")
+        raise CompileError("ptxas needs more than the 4 GiB of memory that a file may take")
 
     monkeypatch.setattr(assembler, "assemble", fails)
     assert assembler.refused(with_line(tmp_path, KNOWN[0][0]), ["float"], is_sandboxed=False) is None

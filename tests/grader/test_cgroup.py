@@ -266,3 +266,11 @@ def test_a_submission_is_compiled_and_run_in_a_group(tmp_path: Path) -> None:
     assert is_out_of_memory, result
     assert "GOT" not in output
     assert left == []
+
+
+@pytest.mark.parametrize(("oom", "oom_kill", "is_its_own"), [(0, 0, False), (0, 1, False), (1, 0, False), (1, 1, True)])
+def test_a_kill_for_want_of_the_machines_memory_is_none_of_the_groups_limit(
+    oom: int, oom_kill: int, is_its_own: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "memory.events").write_text(f"low 0\nhigh 0\nmax 3\noom {oom}\noom_kill {oom_kill}\n")
+    assert cgroup.Group(tmp_path).is_out_of_memory() == is_its_own

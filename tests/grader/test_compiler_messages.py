@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from scanlab.judging import judge
-from scanlab.judging.compile import CompileError
 from scanlab.judging.compiler.causes import explain, shown_lines
+from scanlab.judging.compiler.errors import CompileError
 from scanlab.judging.compiler.links import explain_link, shown_text
 from scanlab.judging.compiler.messages import Message, Place, Source, learners_place, parse
 from scanlab.judging.compiler.source import code_of, odd_brace

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from scanlab.errors import KitError
-from scanlab.judging.compile import DEVICE_FLAGS, compile_object
-from scanlab.judging.compile import Source as ToCompile
+from scanlab.judging.compile import compile_object
 from scanlab.judging.compiler import stages
+from scanlab.judging.compiler.recipe import DEVICE_FLAGS
+from scanlab.judging.compiler.recipe import Source as ToCompile
 from scanlab.judging.compiler.stages import compile_in_stages, stages_of
 from scanlab.judging.toolchain import toolchain
 from scanlab.process import Finished, run_group

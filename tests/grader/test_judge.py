@@ -11,7 +11,7 @@ from made_results import cause, check, result
 from scanlab import process
 from scanlab.errors import KitError
 from scanlab.judging import judge
-from scanlab.judging.compile import CompileError, ForbiddenHeaderError, RefusedError, TooLargeError
+from scanlab.judging.compiler.errors import CompileError, ForbiddenHeaderError, RefusedError, TooLargeError
 from scanlab.judging.plan import Options, Plan, make_plan
 from scanlab.judging.result import LabResult
 from scanlab.labs.folders import Lab, find_lab

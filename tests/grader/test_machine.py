@@ -2,15 +2,16 @@
 
 import errno
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from scanlab import machine
 from scanlab.errors import KitError
-from scanlab.judging import compile as compiling
-from scanlab.judging.compile import CompileError, CompileTimeoutError
+from scanlab.judging.compiler.doubt import by_whom
+from scanlab.judging.compiler.errors import CompileError, CompileTimeoutError
+from scanlab.judging.compiler.running import gcc, run_here
 
 THE_FILES = (
     (2, 'scan.cu(5): error: identifier "oops" is undefined'),
@@ -45,23 +46,21 @@ def test_everything_else_is_in_doubt(code: int, said: str) -> None:
 
 
 class Control:
-    """Stands in for the compiler of the kit's own file."""
+    """Stands in for the compiler of the kit's own file, which ends in these ways, and then well."""
 
     def __init__(self) -> None:
         self.times = 0
-        self.fails: Exception | None = None
+        self.ends: list[Exception | None] = []
 
-    def __call__(self, *_: object, **__: object) -> None:
+    def __call__(self) -> None:
         self.times += 1
-        if self.fails:
-            raise self.fails
+        if self.ends and (end := self.ends.pop(0)):
+            raise end
 
 
 @pytest.fixture
-def control(monkeypatch: pytest.MonkeyPatch) -> Iterator[Control]:
-    control = Control()
-    monkeypatch.setattr(compiling, "_compile_control", control)
-    return control
+def control() -> Control:
+    return Control()
 
 
 def making(*ends: str | Exception) -> Callable[[], str]:
@@ -77,45 +76,53 @@ def making(*ends: str | Exception) -> Callable[[], str]:
     return make
 
 
-def by_whom(*ends: str | Exception) -> str:
-    return compiling._by_whom(making(*ends), "vgpu", is_sandboxed=False)
-
-
 def test_what_is_clear_asks_nobody(control: Control) -> None:
-    assert by_whom("made") == "made"
+    assert by_whom(making("made"), control) == "made"
     with pytest.raises(CompileError, match="oops"):
-        by_whom(CompileError("oops"))
+        by_whom(making(CompileError("oops")), control)
     assert control.times == 0
 
 
 def test_where_the_control_fails_too_the_machine_is_at_fault(control: Control) -> None:
-    control.fails = CompileError("nvcc failed", "cc1plus: out of memory allocating 65536 bytes")
+    control.ends = [CompileError("nvcc failed", "cc1plus: out of memory allocating 65536 bytes")]
     with pytest.raises(KitError, match=r"cannot compile.*out of memory"):
-        by_whom(CompileError("killed", "killed"))
+        by_whom(making(CompileError("killed", "killed")), control)
 
 
 def test_where_the_control_compiles_the_second_time_decides(control: Control) -> None:
-    assert by_whom(CompileError("killed", "Killed"), "made") == "made"
+    assert by_whom(making(CompileError("killed", "Killed"), "made"), control) == "made"
     with pytest.raises(CompileError, match="again"):
-        by_whom(CompileError("killed", "Killed"), CompileError("again", "Killed"))
-    assert control.times == 2
+        by_whom(making(CompileError("killed", "Killed"), CompileError("again", "Killed")), control)
+    assert control.times == 3
+
+
+def test_a_machine_that_lacks_something_now_and_then_is_seen_after_the_second_failure(control: Control) -> None:
+    control.ends = [None, CompileError("nvcc failed", "Cannot allocate memory")]
+    with pytest.raises(KitError, match=r"cannot compile.*Cannot allocate memory"):
+        by_whom(making(CompileError("first", "Killed"), CompileError("second", "Killed")), control)
+
+
+def test_a_second_failure_with_a_place_in_the_source_is_the_files(control: Control) -> None:
+    with pytest.raises(CompileError, match="oops"):
+        by_whom(making(CompileError("first", "Killed"), CompileError("oops")), control)
+    assert control.times == 1
 
 
 def test_processor_time_that_is_used_up_is_not_used_up_again(control: Control) -> None:
     with pytest.raises(CompileTimeoutError):
-        by_whom(CompileTimeoutError("60 s", "CPU time limit exceeded"))
+        by_whom(making(CompileTimeoutError("60 s", "CPU time limit exceeded")), control)
     assert control.times == 1
 
 
 def test_a_call_of_the_system_that_fails_names_the_place(control: Control, tmp_path: Path) -> None:
     with pytest.raises(KitError, match=re.escape(f"{tmp_path / 'x'}: No space left on device")):
-        by_whom(OSError(errno.ENOSPC, "No space left on device", str(tmp_path / "x")))
+        by_whom(making(OSError(errno.ENOSPC, "No space left on device", str(tmp_path / "x"))), control)
     assert control.times == 0
 
 
 def test_a_stop_is_no_fault(control: Control) -> None:
     with pytest.raises(InterruptedError):
-        by_whom(InterruptedError("scanlab is stopping"))
+        by_whom(making(InterruptedError("scanlab is stopping")), control)
     assert control.times == 0
 
 
@@ -130,3 +137,35 @@ def test_what_python_says_of_a_machine() -> None:
     assert machine.said_of(RuntimeError("can't start new thread")).startswith("this machine: it can start no more")
     assert machine.said_of(RuntimeError("another")) == ""
     assert machine.said_of(ValueError("another")) == ""
+
+
+@pytest.mark.parametrize(("code", "number"), [(-9, 9), (-15, 15), (137, 9), (143, 15)])
+def test_who_is_killed_is_known_by_the_exit_status(code: int, number: int, tmp_path: Path) -> None:
+    assert machine.killed_by(code) == number
+    script = f"exit {code}" if code > 0 else f"kill -{number} $$"
+    with pytest.raises(KitError, match=rf"sh, or a program that it runs, was killed by signal {number}"):
+        run_here(["/bin/sh", "-c", script], tmp_path)
+
+
+@pytest.mark.parametrize("code", [0, 1, 2, 4, 126, 127, 134, 139, 152, -6, -11, 9, 15])
+def test_every_other_end_is_no_kill(code: int) -> None:
+    assert machine.killed_by(code) == 0
+
+
+def test_words_about_a_kill_are_no_kill(tmp_path: Path) -> None:
+    with pytest.raises(CompileError, match="Killed signal terminated program cc1plus"):
+        run_here(
+            ["/bin/sh", "-c", "echo 'g++: fatal error: Killed signal terminated program cc1plus'; exit 1"], tmp_path
+        )
+
+
+@pytest.mark.parametrize("number", [9, 15])
+def test_a_killed_program_of_the_hosts_compiler_is_known_by_its_status(number: int, tmp_path: Path) -> None:
+    """g++ itself says so in words alone."""
+    killed = tmp_path / "as"
+    killed.write_text(f"#!/bin/sh\nkill -{number} $$\n")
+    killed.chmod(0o755)
+    (tmp_path / "a.cpp").write_text("int a;\n")
+    with pytest.raises(KitError, match=rf"g\+\+, or a program that it runs, was killed by signal {number}"):
+        run_here([*gcc(), f"-B{tmp_path}", "-c", "a.cpp"], tmp_path)
+    run_here([*gcc(), "-c", "a.cpp"], tmp_path)

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from scanlab.judging.compile import CompileError, build_runner
+from scanlab.judging.compile import build_runner
+from scanlab.judging.compiler.errors import CompileError
 from scanlab.judging.own_names import named
 from scanlab.labs.corpora import MUTANTS, programs_in, text_of
 from scanlab.labs.folders import all_labs

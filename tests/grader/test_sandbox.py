@@ -17,11 +17,15 @@ from scanlab import process
 from scanlab.errors import KitError
 from scanlab.judging import compile as compiling
 from scanlab.judging import driver, sandbox
-from scanlab.judging.compile import CompileError, CompileTimeoutError, ForbiddenHeaderError
-from scanlab.judging.compiler import cache
+from scanlab.judging.compiled import refusals
+from scanlab.judging.compiler import cache, recipe, running
+from scanlab.judging.compiler.errors import CompileError, CompileTimeoutError, ForbiddenHeaderError, TooLargeError
+from scanlab.judging.compiler.recipe import Source
+from scanlab.judging.compiler.running import message, run_sandboxed
 from scanlab.judging.plan import Options, make_plan
 from scanlab.judging.toolchain import Toolchain
 from scanlab.labs.folders import all_labs, find_lab
+from scanlab.labs.rubric import ONLY_CODE
 
 ENTER = Path(os.environ.get("SCANLAB_BUILD", sandbox.ROOT / "build"), "grader/runner/enter")
 """Looked up before any test names another build folder."""
@@ -112,6 +116,12 @@ def test_the_drivers_libraries_are_there_wherever_they_lie(
 # ---- in a real sandbox -----------------------------------------------------------------------------------------------
 
 
+def use(tools: Toolchain, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put a toolchain in the place of the one that was set up."""
+    for module in (compiling, recipe, refusals, running):
+        monkeypatch.setattr(module, "toolchain", lambda: tools)
+
+
 @pytest.fixture
 def tools(monkeypatch: pytest.MonkeyPatch) -> Toolchain:
     """Skip where there is no sandbox; a toolkit that is not looked at."""
@@ -122,7 +132,7 @@ def tools(monkeypatch: pytest.MonkeyPatch) -> Toolchain:
     except KitError as error:
         pytest.skip(str(error).splitlines()[0])
     fake = Toolchain(Path("/usr/bin/true"), (13, 0), (), "none")
-    monkeypatch.setattr(compiling, "toolchain", lambda: fake)
+    use(fake, monkeypatch)
     return fake
 
 
@@ -175,17 +185,32 @@ def test_a_compiler_has_limits(folder: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(sandbox, "COMPILER_CPU", 1)
     monkeypatch.setattr(sandbox, "COMPILER_FILE", 1 << 20)
 
-    def message(script: str) -> str:
+    def said_of(script: str) -> str:
         with pytest.raises(CompileError) as stopped:
-            compiling._run_sandboxed(["sh", "-c", script], folder, [], folder, "vgpu")
+            run_sandboxed(["sh", "-c", script], folder, [], folder, "vgpu")
         return str(stopped.value)
 
     with pytest.raises(CompileTimeoutError, match="used up the 1 s of processor time"):
-        compiling._run_sandboxed(["sh", "-c", "while :; do :; done"], folder, [], folder, "vgpu")
-    assert "wrote more than the 1 MiB" in message("yes > large")
-    assert "wrote more than the 1 MiB" in message("yes")
-    assert message("exit 3") == "sh failed with exit code 3 and no message"
-    assert message("echo oops; exit 1") == "oops"
+        run_sandboxed(["sh", "-c", "while :; do :; done"], folder, [], folder, "vgpu")
+    assert "wrote more than the 1 MiB" in said_of("yes > large")
+    assert "wrote more than the 1 MiB" in said_of("yes")
+    assert said_of("exit 3") == "sh failed with exit code 3 and no message"
+    assert said_of("echo oops; exit 1") == "oops"
+
+
+@needs_bubblewrap
+@pytest.mark.parametrize("script", ["kill -KILL $$", "kill -TERM $$", "exit 137", "echo 'out of memory'; exit 137"])
+def test_a_compiler_that_is_killed_below_its_limits_is_the_machines_fault(script: str, folder: Path) -> None:
+    with pytest.raises(KitError, match=r"sh, or a program that it runs, was killed by signal (9|15)"):
+        run_sandboxed(["sh", "-c", script], folder, [], folder, "vgpu")
+
+
+def test_a_compiler_that_is_killed_at_its_limit_of_memory_is_the_files_doing(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sandbox, "run_compiler", lambda *_: sandbox.Ended(-9, "", is_out_of_memory=True))
+    with pytest.raises(CompileError, match="needs more than the 4 GiB of memory"):
+        run_sandboxed(["sh"], folder, [], folder, "vgpu")
 
 
 def test_its_end_is_its_processes_end(tools: Toolchain, folder: Path) -> None:
@@ -203,13 +228,13 @@ def test_a_signal_is_reported_as_one(tools: Toolchain, folder: Path) -> None:
 
 
 def test_a_message_can_neither_repaint_a_terminal_nor_fill_it() -> None:
-    message = compiling._message("\x1b[2Jscan.cu(1): \x07error\n" + "x" * 5000 + "\n")
-    assert message.splitlines()[0] == "scan.cu(1): \N{REPLACEMENT CHARACTER}error"
-    assert max(map(len, message.splitlines())) < 600
+    said = message("\x1b[2Jscan.cu(1): \x07error\n" + "x" * 5000 + "\n")
+    assert said.splitlines()[0] == "scan.cu(1): \N{REPLACEMENT CHARACTER}error"
+    assert max(map(len, said.splitlines())) < 600
 
 
 def test_a_message_is_the_same_each_time() -> None:
-    first = compiling._message("/tmp/tmpxft_0000000a_00000000-6_scan.cudafe1.stub.c: error\n/tmp/ccXjyice.s: Error")
+    first = message("/tmp/tmpxft_0000000a_00000000-6_scan.cudafe1.stub.c: error\n/tmp/ccXjyice.s: Error")
     assert first == "scan.cudafe1.stub.c: error\n.s: Error"
 
 
@@ -218,7 +243,7 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return an object beside which its headers are written; CUDA lies in tmp_path/cuda."""
     libraries = (tmp_path / "cuda/lib",)
     fake = Toolchain(tmp_path / "cuda/bin/nvcc", (13, 0), libraries, "none")
-    monkeypatch.setattr(compiling, "toolchain", lambda: fake)
+    use(fake, monkeypatch)
     entry = tmp_path / "entry"
     entry.mkdir()
     (entry / "included.json").write_text("[]")
@@ -228,7 +253,7 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def refused(source: Path, made: Path, forbidden: tuple[str, ...] = ("cub/*", "thrust/*")) -> str:
     with pytest.raises(ForbiddenHeaderError) as error:
-        compiling._refuse_ready_made(source, made, forbidden)
+        refusals.refuse_ready_made(source, made, forbidden)
     return str(error.value)
 
 
@@ -238,8 +263,8 @@ def test_a_forbidden_header_is_reported_with_its_line(made: Path, tmp_path: Path
     cub = tmp_path / "cuda/include/cub/block/block_scan.cuh"
     (made.parent / "included.json").write_text(json.dumps(["/usr/include/stdio.h", str(cub)]))
     assert "scan.cu:3: <cub/block/block_scan.cuh>: write" in refused(source, made)
-    compiling._refuse_ready_made(source, made, ())
-    compiling._refuse_ready_made(source, made, ("thrust/*",))
+    refusals.refuse_ready_made(source, made, ())
+    refusals.refuse_ready_made(source, made, ("thrust/*",))
 
 
 def test_a_header_by_a_macro_or_in_the_devices_pass_only_is_found(made: Path, tmp_path: Path) -> None:
@@ -272,10 +297,10 @@ def test_only_scans_of_cooperative_groups_are_forbidden(made: Path, tmp_path: Pa
     source.write_text("#include <cooperative_groups.h>\n")
     details = tmp_path / "cuda/include/cooperative_groups/details"
     (made.parent / "included.json").write_text(json.dumps([str(details / "coalesced_scan.h")]))
-    forbidden = ("cub/*", *compiling.ONLY_CODE)
-    compiling._refuse_ready_made(source, made, forbidden)
+    forbidden = ("cub/*", *ONLY_CODE)
+    refusals.refuse_ready_made(source, made, forbidden)
     made.write_bytes(ptx(details / "coalesced_scan.h", reduce=details / "coalesced_reduce.h"))
-    compiling._refuse_ready_made(source, made, forbidden)
+    refusals.refuse_ready_made(source, made, forbidden)
     made.write_bytes(ptx(details / "coalesced_scan.h", reduce=details / "invoke.h"))
     assert "scan.cu:9: " in refused(source, made, forbidden)
     made.write_bytes(ptx(details / "../details/scan.h"))
@@ -292,11 +317,11 @@ def test_more_code_than_the_virtual_gpu_takes_is_refused_with_the_line_of_most_o
     code = asm.format(7, "\tadd.u32 %r1, %r1, 1;\n" * 9) + asm.format(8, "\tadd.u32 %r1, %r1, 1;\n" * 90)
     text = f'.version 9.0\n.visible .entry k(\n{{\n\t.loc\t1 6 3\n{code}}}\n.file\t1 "/submission/scan.cu"\n'
     made.write_bytes(b"\0" + text.encode() + b"\0more")
-    monkeypatch.setattr(compiling, "MOST_CODE", len(text))
-    compiling._refuse_too_much(source, made)
-    monkeypatch.setattr(compiling, "MOST_CODE", len(text) - 1)
-    with pytest.raises(compiling.TooLargeError, match=r"scan\.cu:8: most of 0\.0 MiB of PTX comes from here"):
-        compiling._refuse_too_much(source, made)
+    monkeypatch.setattr(refusals, "MOST_CODE", len(text))
+    refusals.refuse_too_much(source, made)
+    monkeypatch.setattr(refusals, "MOST_CODE", len(text) - 1)
+    with pytest.raises(TooLargeError, match=r"scan\.cu:8: most of 0\.0 MiB of PTX comes from here"):
+        refusals.refuse_too_much(source, made)
 
 
 @pytest.mark.parametrize(
@@ -318,21 +343,21 @@ def test_lines_that_lie_are_refused(text: str, tmp_path: Path) -> None:
     source = tmp_path / "scan.cu"
     source.write_text(f"int a;\n{text}\n")
     with pytest.raises(CompileError, match=r"scan\.cu:[2-5]: a #line directive"):
-        compiling._refuse_line_directives(source, source.read_bytes())
+        refusals.refuse_line_directives(source, source.read_bytes())
 
 
 @pytest.mark.parametrize(
     "text", ["#define line 7", "// #line 7", "#pragma unroll 4", "/* # 1. load */", "int line = 7;", "#lines"]
 )
 def test_lines_that_do_not_lie_are_not(text: str, tmp_path: Path) -> None:
-    compiling._refuse_line_directives(tmp_path / "scan.cu", text.encode())
+    refusals.refuse_line_directives(tmp_path / "scan.cu", text.encode())
 
 
 def test_a_learners_own_folder_may_be_called_as_a_library_is(made: Path, tmp_path: Path) -> None:
     source = tmp_path / "scan.cu"
     source.write_text('#include "cub/mine.cuh"\n')
     (made.parent / "included.json").write_text(json.dumps([str(tmp_path / "cub/mine.cuh")]))
-    compiling._refuse_ready_made(source, made, ("cub/*",))
+    refusals.refuse_ready_made(source, made, ("cub/*",))
 
 
 def test_every_lab_asks_for_a_scan_of_ones_own() -> None:
@@ -359,16 +384,16 @@ def nvcc(tools: Toolchain, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
     script.parent.mkdir(parents=True)
     script.write_text(NVCC)
     script.chmod(0o755)
-    monkeypatch.setattr(compiling, "toolchain", lambda: dataclasses.replace(tools, nvcc=script))
+    use(dataclasses.replace(tools, nvcc=script), monkeypatch)
     monkeypatch.setattr(cache, "CACHE", folder / "cache")
     return folder / "cache"
 
 
-def handed_in(folder: Path, who: str, text: str) -> compiling.Source:
+def handed_in(folder: Path, who: str, text: str) -> Source:
     path = folder / who / "02_kogge_stone/scan.cu"
     path.parent.mkdir(parents=True)
     path.write_text(text)
-    return compiling.Source(path)
+    return Source(path)
 
 
 def test_the_same_text_is_compiled_once_wherever_it_lies(nvcc: Path, folder: Path) -> None:

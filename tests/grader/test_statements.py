@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 import made_results
 from scanlab.errors import KitError
-from scanlab.judging.compile import ELEMENT_FLAGS, Source, compile_object
+from scanlab.judging.compile import compile_object
+from scanlab.judging.compiler.recipe import ELEMENT_FLAGS, Source
 from scanlab.judging.learners_file import LearnersFile
 from scanlab.judging.plan import Options, make_plan
 from scanlab.judging.result import Finding, LabResult

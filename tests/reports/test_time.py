@@ -13,7 +13,7 @@ from scanlab.on_demand import REPORTS
 skip_without(REPORTS)
 
 from scanlab.foreign_text import LONGEST_TEXT, replaced, spelled_out
-from scanlab.judging.compile import _message
+from scanlab.judging.compiler.running import message
 from scanlab.judging.sanitizer_report import findings
 from scanlab.labs.skeleton import CLOSE, OPEN, outside, untouched
 from scanlab.reports.likeness import shape
@@ -39,7 +39,7 @@ def _pages(text: str) -> None:
 
 
 def _messages(text: str) -> None:
-    _message(text)
+    message(text)
     findings(text)
     replaced(text)
     spelled_out(text)
@@ -62,13 +62,13 @@ def test_time_grows_with_the_length(work: Callable[[str], None], length: int, at
 
 
 def test_a_message_is_cut() -> None:
-    assert len(_message("a" * 1_000_000)) < 600
-    assert len(_message("line\n" * 1_000_000)) <= LONGEST_TEXT + 2
+    assert len(message("a" * 1_000_000)) < 600
+    assert len(message("line\n" * 1_000_000)) <= LONGEST_TEXT + 2
 
 
 def test_a_compilers_own_files_are_left_out_of_its_message() -> None:
     said = "ptxas /tmp/tmpxft_0000a1_00000000-6_scan.ptx, line 3; /tmp/deep/ccAb12Cd.o: x; in /a/b/scan.cu: kept"
-    assert _message(said) == "ptxas scan.ptx, line 3; .o: x; in /a/b/scan.cu: kept"
+    assert message(said) == "ptxas scan.ptx, line 3; .o: x; in /a/b/scan.cu: kept"
 
 
 def test_every_letter_is_a_token() -> None:

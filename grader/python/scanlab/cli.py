@@ -211,7 +211,7 @@ def check(
 ) -> None:
     """Check your work on one lab."""
     from scanlab.judging import editor_lines, report, sarif
-    from scanlab.judging.compile import read_source
+    from scanlab.judging.compiler.recipe import read_source
     from scanlab.judging.judge import Submission
     from scanlab.judging.plan import Options, scans
     from scanlab.labs.folders import find_lab
@@ -259,7 +259,7 @@ def check(
 
 def _sanitize(submission: "Submission", n: int | None, seed: int) -> tuple[list["ToolFinding"], bool]:
     """Print and return what compute-sanitizer finds, and whether none of it is a mistake."""
-    from scanlab.judging.compile import CompileError
+    from scanlab.judging.compiler.errors import CompileError
     from scanlab.judging.sanitize import TOOLS, sanitize
 
     try:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from scanlab.bench.result import Role
 from scanlab.errors import UsageError
-from scanlab.judging.compile import read_source
+from scanlab.judging.compiler.recipe import read_source
 from scanlab.labs.corpora import whole
 from scanlab.labs.folders import Lab, all_labs, find_lab
 from scanlab.labs.skeleton import untouched

@@ -10,8 +10,9 @@ from scanlab.bench.result import ELEMENT_BYTES, SCHEMA, VERSION, DeviceFacts, En
 from scanlab.bench.times import SECTION, first_error
 from scanlab.errors import KitError, ScanlabError
 from scanlab.judging import plan as plans
-from scanlab.judging.compile import CompileError, build_runner
+from scanlab.judging.compile import build_runner
 from scanlab.judging.compiler.cache import prune
+from scanlab.judging.compiler.errors import CompileError
 from scanlab.judging.judge import run_judge
 from scanlab.judging.result import Cause, CheckResult, LabResult
 from scanlab.labs.rubric import Limits

@@ -19,8 +19,10 @@ from scanlab.bench.result import SCHEMA, VERSION, DeviceFacts, Entry, Point, Res
 from scanlab.bench.timer import NoAnswerError, Timer, TimerError
 from scanlab.contract import Device
 from scanlab.errors import KitError, ScanlabError
-from scanlab.judging.compile import CompileError, Source, compile_object, link
+from scanlab.judging.compile import compile_object, link
 from scanlab.judging.compiler.cache import prune
+from scanlab.judging.compiler.errors import CompileError
+from scanlab.judging.compiler.recipe import Source
 from scanlab.judging.toolchain import product
 from scanlab.process import Interrupted, kill_all
 

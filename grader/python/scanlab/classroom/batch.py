@@ -18,7 +18,7 @@ from scanlab.classroom.store import Store, Unit, dump
 from scanlab.course.model import lab_of
 from scanlab.errors import KitError, UsageError
 from scanlab.executors.interface import Executor
-from scanlab.judging.compile import COMPILE_TIMEOUT
+from scanlab.judging.compiler.running import COMPILE_TIMEOUT
 from scanlab.judging.judge import GRACE, longest, longest_proof
 from scanlab.judging.plan import MOST_PROVED
 from scanlab.labs.folders import Lab

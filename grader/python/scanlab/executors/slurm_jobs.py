@@ -19,7 +19,7 @@ from scanlab.executors import slurm_task
 from scanlab.executors.slurm_options import SlurmOptions
 from scanlab.executors.slurm_queue import words
 from scanlab.judging import judge
-from scanlab.judging.compile import COMPILE_TIMEOUT
+from scanlab.judging.compiler.running import COMPILE_TIMEOUT
 from scanlab.judging.plan import MOST_PROVED
 from scanlab.on_demand import SUBMITIT, provide
 from scanlab.paths import ROOT, build_folder

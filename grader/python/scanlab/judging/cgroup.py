@@ -49,10 +49,13 @@ class Group:
         return self.folder / "cgroup.procs"
 
     def is_out_of_memory(self) -> bool:
-        """Return whether its processes were killed because they wanted more memory."""
+        """Return whether its processes were killed because they wanted more memory than the group may have.
+
+        `oom_kill` alone also counts those that were killed because the machine had none left.
+        """
         with suppress(OSError, ValueError):
             events = dict(line.split() for line in (self.folder / "memory.events").read_text().splitlines())
-            return int(events.get("oom_kill", 0)) > 0
+            return int(events.get("oom_kill", 0)) > 0 and int(events.get("oom", 0)) > 0
         return False
 
 

@@ -16,25 +16,22 @@ from scanlab import machine
 from scanlab.errors import KitError, UsageError, WorkError
 from scanlab.judging import plan as plans
 from scanlab.judging import sandbox
-from scanlab.judging.compile import (
-    CONTROL,
-    SANDBOXED_SOURCE,
-    CompileError,
-    CompileTimeoutError,
-    ForbiddenHeaderError,
-    LinkError,
-    RefusedError,
-    build_runner,
-    read_source,
-    said_of,
-)
+from scanlab.judging.compile import CONTROL, build_runner
 from scanlab.judging.compiled import host_state
 from scanlab.judging.compiled.own_libc import with_own_libc
 from scanlab.judging.compiler import assembler
 from scanlab.judging.compiler.builds import explained, source_of, with_cause, with_entries, with_warnings
 from scanlab.judging.compiler.cache import prune
 from scanlab.judging.compiler.causes import shown_lines
+from scanlab.judging.compiler.errors import (
+    CompileError,
+    CompileTimeoutError,
+    ForbiddenHeaderError,
+    LinkError,
+    RefusedError,
+)
 from scanlab.judging.compiler.links import shown_text
+from scanlab.judging.compiler.recipe import SANDBOXED_SOURCE, read_source, said_of
 from scanlab.judging.compiler.warnings import mistakes, warnings
 from scanlab.judging.gpu_lock import alone_on
 from scanlab.judging.learners_file import LearnersFile

@@ -8,9 +8,10 @@ from pathlib import Path
 
 from scanlab.arguments import write_json
 from scanlab.judging import sarif
-from scanlab.judging.compile import CompileError, LinkError, said_with
 from scanlab.judging.compiler.builds import explained, source_of
+from scanlab.judging.compiler.errors import CompileError, LinkError
 from scanlab.judging.compiler.links import shown_text
+from scanlab.judging.compiler.recipe import said_with
 from scanlab.judging.compiler.warnings import warnings
 from scanlab.judging.result import Finding
 from scanlab.paths import shown

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scanlab.errors import KitError
-from scanlab.judging.compile import ELEMENT_FLAGS, Source, compile_object, link
+from scanlab.judging.compile import compile_object, link
+from scanlab.judging.compiler.recipe import ELEMENT_FLAGS, Source
 from scanlab.judging.result import Finding, LabResult
 from scanlab.judging.sanitizer_report import findings
 from scanlab.judging.toolchain import product, toolchain

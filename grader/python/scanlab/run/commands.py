@@ -76,8 +76,10 @@ def run(
     A lab's file needs no main: its function is called with x = 0, 1, 2 …, and x and y are printed. Files that use each
     other's device functions or variables need --nvcc-flag=-rdc=true, as with nvcc.
     """
-    from scanlab.judging.compile import HOST_LINES, CompileError, compile_all, link, read_source
+    from scanlab.judging.compile import compile_all, link
     from scanlab.judging.compiler.cache import prune
+    from scanlab.judging.compiler.errors import CompileError
+    from scanlab.judging.compiler.recipe import HOST_LINES, read_source
     from scanlab.judging.programs import report_unbuilt, run_and_log, warned
     from scanlab.judging.toolchain import product
     from scanlab.run import main_of_lab

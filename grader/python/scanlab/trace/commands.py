@@ -50,7 +50,8 @@ def trace(
 
     It runs on the virtual GPU. Exit code 1 says that the call did not end well, or that threads race.
     """
-    from scanlab.judging.compile import CompileError, read_source
+    from scanlab.judging.compiler.errors import CompileError
+    from scanlab.judging.compiler.recipe import read_source
     from scanlab.labs.subject import entry_of, subject_of
     from scanlab.trace.html import page
     from scanlab.trace.record import record, shown_call

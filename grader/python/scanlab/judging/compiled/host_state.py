@@ -18,7 +18,8 @@ from pathlib import Path
 
 from scanlab.errors import KitError, WorkError
 from scanlab.judging import sandbox
-from scanlab.judging.compile import ELEMENT_FLAGS, Source, compile_object
+from scanlab.judging.compile import compile_object
+from scanlab.judging.compiler.recipe import ELEMENT_FLAGS, Source
 from scanlab.judging.learners_file import LearnersFile
 from scanlab.judging.toolchain import toolchain
 from scanlab.paths import ROOT

@@ -8,7 +8,8 @@ from pathlib import Path
 from scanlab.contract import Device
 from scanlab.errors import KitError, WorkError
 from scanlab.judging import sandbox
-from scanlab.judging.compile import ELEMENT_FLAGS, Source, compile_object
+from scanlab.judging.compile import compile_object
+from scanlab.judging.compiler.recipe import ELEMENT_FLAGS, Source
 from scanlab.judging.learners_file import LearnersFile
 from scanlab.judging.result import CheckResult, LabResult, Where
 from scanlab.judging.toolchain import toolchain

@@ -7,21 +7,13 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from scanlab.judging.compile import (
-    ASSEMBLED_FOR,
-    ELEMENT_FLAGS,
-    RUNNERS,
-    SANDBOXED_SOURCE,
-    CompileError,
-    CompileTimeoutError,
-    Source,
-    assemble,
-    compile_object,
-)
+from scanlab.judging.compile import assemble, compile_object
 from scanlab.judging.compiled.line_table import line_at
 from scanlab.judging.compiled.line_table import texts as codes_in
 from scanlab.judging.compiler.causes import Explained
+from scanlab.judging.compiler.errors import CompileError, CompileTimeoutError
 from scanlab.judging.compiler.messages import Place
+from scanlab.judging.compiler.recipe import ASSEMBLED_FOR, ELEMENT_FLAGS, RUNNERS, SANDBOXED_SOURCE, Source
 
 SAID = re.compile(
     r"ptxas (?:[^\n]{0,500}, line (?P<line>[0-9]{1,9}); )?(?:error|fatal) {0,10}: (?P<text>[^\n]{1,400})", re.MULTILINE

@@ -5,10 +5,11 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from scanlab.judging.compile import SANDBOXED_SOURCE, CompileError, LinkError, RefusedError
 from scanlab.judging.compiler.causes import Explained, explain, shown_lines
+from scanlab.judging.compiler.errors import CompileError, LinkError, RefusedError
 from scanlab.judging.compiler.links import explain_link
 from scanlab.judging.compiler.messages import Place, Source
+from scanlab.judging.compiler.recipe import SANDBOXED_SOURCE
 from scanlab.judging.compiler.source import HEAD, code_of, definition_of
 from scanlab.judging.result import Cause, CheckResult, LabResult, Where
 from scanlab.paths import LABS, shown

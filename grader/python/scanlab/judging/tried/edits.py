@@ -43,7 +43,7 @@ MOST_FURTHER = 3
 REFUSED = ("cuda.error", "launch.failed")
 """Findings of a call that the device refuses."""
 CALLED_FROM = "called from "
-CALL_PLACE = re.compile(r"([^\s,]{1,400}):([0-9]{1,7})\b")
+CALL_PLACE = re.compile(r"(?<![^\s,])([^\s,]{1,400}):([0-9]{1,7})\b")
 SIZE = re.compile(r"\bn = (?P<n>[0-9]{1,10}),")
 """Where a check's headline has the size of the call that failed."""
 
