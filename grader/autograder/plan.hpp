@@ -28,7 +28,7 @@ struct Limits {
 struct Prove {
   std::uint64_t blocks = 0;             ///< of a launch, at most
   std::uint64_t warp_instructions = 0;  ///< of all runs together, at most
-  double seconds = 0;                   ///< beside limits.seconds; only a machine that is far too slow needs them
+  double seconds = 0;                   ///< of processor time, of all runs; beside limits.seconds
 };
 
 /// A call of a correctness check, by what is seen of it.

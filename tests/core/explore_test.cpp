@@ -439,6 +439,22 @@ TEST_CASE("an exploration ends at its limits, and says so") {
   CHECK(one->is_exhaustive);
 }
 
+TEST_CASE("an exploration ends in the midst of a run without end, and says where") {
+  // One waits and counts its rounds, so that no two of them are alike; the other one waits only.
+  const std::string counts = "A:\nadd.u32 %r1, %r1, 1;\n" + ld("relaxed.gpu", 29, y) +
+                             "setp.eq.u32 %p9, %r29, 0;\n@%p9 bra A;\n",
+                    waits = await("relaxed.gpu", y, "A"), sets = st("relaxed.gpu", y, 1);
+  for (const bool is_counted : {true, false}) {
+    LitmusDevice device({{{0, is_counted ? counts : waits}, {1, sets}}, 1, {}});
+    const auto begin = std::chrono::steady_clock::now();
+    const Explored all = explore(device, {.seconds = 0.5});
+    CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(30));
+    CHECK(all.summary.is_exhaustive == !is_counted);
+    CHECK(all.summary.why_not.starts_with(is_counted ? "out of time: 0 executions run, and one that goes on" : ""));
+    CHECK(all.summary.executions == (is_counted ? 0 : 1));
+  }
+}
+
 TEST_CASE("a trail is read as it was written, and nothing else is") {
   for (const char* text : {"", "0.0", "0.0*3 1.2=i 3.0=,0.32.1,i*2"}) CHECK(vgpu::Trail::parse(text).text() == text);
   for (const char* text : {"x", "0", "0.", "0.0=1", "0.0=1.2", "0.0*", "0.0*99999999", "0.0,1", "0.0;1.0", "-1.0"})

@@ -82,3 +82,23 @@ def test_an_atomic_that_adds_nothing_may_read_an_old_sum(
         assert done.returncode == 0, done.stderr
         assert "PROVED for this input: 1 launch" in done.stderr
     assert done.stdout == "1 3 6\n"
+
+
+WAIT = "while (atomicAdd(&d_flags[section - 1], 0) == 0) {\n    }"
+PAUSE = """unsigned ns = 8;
+    while (atomicAdd(&d_flags[section - 1], 0) == 0) {
+      __nanosleep(ns);
+      if (ns < 64) ns *= 2;
+    }
+    if (ns == WRONG) before++;"""
+"""A pause that grows to a limit: it has few states, and each is explored."""
+
+
+@pytest.mark.parametrize("wrong", [0, 32])
+def test_a_wait_that_remembers_its_rounds_is_explored_round_by_round(tmp_path: Path, wrong: int) -> None:
+    right = DOMINO.replace("READER_FENCE", "__threadfence();").replace("WRITER_FENCE", "__threadfence();")
+    assert WAIT in right
+    text = right.replace("before = atomicAdd", "before += atomicAdd").replace(WAIT, PAUSE.replace("WRONG", str(wrong)))
+    done = prove(tmp_path, text)
+    assert done.returncode == (REFUTED if wrong else 0), done.stderr
+    assert ("REFUTED: one of " if wrong else "PROVED for this input: 1 launch") in done.stderr

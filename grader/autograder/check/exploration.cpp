@@ -22,7 +22,8 @@ class CallsExplorer : CheckOnDevice {
   CallsExplorer(const Plan& plan, const CheckPlan& check, Device& device)
       : CheckOnDevice{plan, check, device},
         limit_(plan.limits.seconds + check.prove->seconds, device.counted_time()),
-        left_(check.prove->warp_instructions) {}
+        left_(check.prove->warp_instructions),
+        seconds_(check.prove->seconds) {}
 
   Explored run() {
     if (const std::uint64_t blocks = blocks_of(1); blocks > 1) explored_.least_blocks = blocks;
@@ -66,9 +67,11 @@ class CallsExplorer : CheckOnDevice {
   bool explore(std::size_t n) {
     ExploredCall call;
     call.warp_instructions = left_;
+    call.seconds = seconds_;
     call.most_blocks = check_.prove->blocks;
     TrialResult first = tried(n, call);
     left_ = call.warp_instructions;
+    seconds_ = call.seconds;
     if (call.blocks == 0 || call.blocks > call.most_blocks) return false;
     explored_.calls.push_back({n, call.blocks, call.executions, call.why_not, call.broken, call.is_each_by_itself});
     if (first.failure) return fail(explored_case(n, {}), std::move(first));
@@ -90,6 +93,7 @@ class CallsExplorer : CheckOnDevice {
 
   TimeLimit limit_;
   std::uint64_t left_;  ///< warp instructions of all runs
+  double seconds_;      ///< of processor time, of all runs
   Explored explored_;
 };
 

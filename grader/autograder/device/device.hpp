@@ -59,6 +59,7 @@ enum class Counting { off, work, additions };
 /// launch whose blocks do not talk to each other has one execution.
 struct ExploredCall {
   std::uint64_t warp_instructions = 0;  ///< of all runs of all launches, at most
+  double seconds = 0;                   ///< of processor time, at most
   std::uint64_t most_blocks = 0;        ///< of a launch; one that has more is not explored
   // found:
   std::uint64_t blocks = 0;         ///< of the largest launch whose blocks talk; 0: none do

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <ctime>
 #include <fstream>
 #include <functional>
 #include <iterator>
-#include <limits>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -278,10 +278,12 @@ class VirtualConnection : public Connection {
       return true;
     };
     constexpr std::uint64_t any = ~std::uint64_t{0};
-    const vgpu::ExplorationLimits limits{is_small ? any : 0, std::numeric_limits<double>::infinity(),
-                                         call.warp_instructions};
+    const vgpu::ExplorationLimits limits{is_small ? any : 0, call.seconds, call.warp_instructions};
+    const auto processor = [] { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; };
+    const double begin = processor();
     const auto explored = device_.explore(launch, limits, visit);
     if (!explored || (explored->is_exhaustive && explored->runs == 0)) return;
+    call.seconds = std::max(0.0, call.seconds - (processor() - begin));
     call.warp_instructions -= std::min(call.warp_instructions, explored->warp_instructions);
     call.blocks = std::max(call.blocks, launch.grid.count());
     call.executions += explored->executions;

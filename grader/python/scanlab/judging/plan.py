@@ -49,8 +49,9 @@ MOST_PROVED = 4
 """Checks of a lab whose calls are explored: two scans of two elements."""
 PROOF_INSTRUCTIONS = 300_000_000
 """Warp instructions of all explored runs of a check, at most: about half a minute of one processor's work."""
-PROOF_SECONDS = 600.0
-"""Seconds of processor time after which it ends all the same."""
+PROOF_SECONDS = 45.0
+"""Seconds of processor time after which an exploration ends, also in the midst of a run. 25 are too
+few for lab 11."""
 _WRITE = r"(?:i|\d{1,9}\.\d{1,9}\.\d{1,9})?"
 _STEP = rf"\d{{1,9}}\.\d{{1,9}}(?:={_WRITE}(?:,{_WRITE})*)?(?:\*\d{{1,5}})?"
 TRAIL = re.compile(rf"\d{{1,9}}:{_STEP}(?: {_STEP})*")

@@ -15,7 +15,7 @@ struct Grid;
 
 struct ExplorationLimits {
   std::uint64_t runs = 200'000;
-  double seconds = 10;
+  double seconds = 10;                                  ///< of processor time; a run that goes on then is ended
   std::uint64_t warp_instructions = ~std::uint64_t{0};  ///< of all runs; unlike seconds, the same on every machine
   bool prunes = true;  ///< does not run what is known to come to nothing new; false: to test that nothing is lost
 };

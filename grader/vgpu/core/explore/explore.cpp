@@ -1,6 +1,7 @@
 #include "vgpu/core/explore/explore.hpp"
 
 #include <fmt/format.h>
+#include <time.h>
 
 #include <algorithm>
 #include <chrono>
@@ -8,6 +9,8 @@
 #include <numeric>
 #include <optional>
 #include <ranges>
+#include <stop_token>
+#include <thread>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -31,8 +34,10 @@ class Explorer {
         visit_(visit),
         journal_(*grid.memory),
         graphs_(grid),
-        watch_(grid, module) {
+        watch_(grid, module),
+        cancel_(limits.cancel) {
     limits_.kept_blocks = &blocks_;
+    limits_.cancel = &is_over_;
   }
 
   Exploration run() {
@@ -43,7 +48,7 @@ class Explorer {
       if (result_.runs >= bounds_.runs) why = "as many runs as allowed";
       if (is_out_of_time()) why = "out of time";
       if (result_.warp_instructions >= bounds_.warp_instructions) why = "too many";
-      if (limits_.cancel && *limits_.cancel) why = "cancelled";
+      if (cancel_ && *cancel_) why = "cancelled";
       if (why) {
         result_.why_not = fmt::format("{}: {} executions run, and {} known ways to begin others are left", why,
                                       result_.executions, todo_.size());
@@ -68,9 +73,18 @@ class Explorer {
   }
 
  private:
-  bool is_out_of_time() const {
-    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin_;
-    return elapsed.count() > bounds_.seconds;
+  static double processor_seconds() {
+    timespec now{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+  }
+  bool is_out_of_time() const { return processor_seconds() - begin_ > bounds_.seconds; }
+
+  /// Ends a run that goes on when the time is over.
+  void look_at_time(const std::stop_token& stop) {
+    constexpr std::chrono::milliseconds interval{20};
+    for (; !stop.stop_requested() && !is_over_; std::this_thread::sleep_for(interval))
+      is_over_ = is_out_of_time() || (cancel_ && *cancel_);
   }
 
   /// A step of a warp that does nothing that others could notice.
@@ -125,6 +139,12 @@ class Explorer {
     result_.warp_instructions += grid_.executed;
     if (s.is_infeasible) {
       watch_.races().resize(races);
+    } else if (fault && fault->kind == Fault::Kind::budget && is_over_) {
+      watch_.races().resize(races);
+      is_given_up_ = true;
+      result_.why_not = fmt::format(
+          "out of time: {} executions run, and one that goes on without end, or for long{}", result_.executions,
+          fault->where.line ? fmt::format(", at {}:{}", fault->where.file, fault->where.line) : "");
     } else if (const auto& mixed = run->views.mixed_sizes()) {
       stop_at(*mixed);
     } else {
@@ -553,7 +573,10 @@ class Explorer {
   RaceWatch watch_;
   bool is_stopped_ = false;
   bool is_given_up_ = false;  ///< of what follows from a run, a part is missing
-  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  const double begin_ = processor_seconds();
+  const volatile bool* const cancel_;  ///< from outside
+  volatile bool is_over_ = false;      ///< each run ends: the time is over, or it was cancelled
+  std::jthread clock_{[this](const std::stop_token& stop) { look_at_time(stop); }};  // last: it uses the above
 };
 
 }  // namespace playback
