@@ -289,6 +289,38 @@ KERNEL(last_block_reads_volatile_sums_behind_fences, 4, 32) {
   a.y[0] = total;
 }
 
+// ---- all blocks wait for each other --------------------------------------------------------------------------------
+
+// wrong: fence.missing
+KERNEL(barrier_of_all_blocks, 4, 64) {
+  volatile int* value = a.x;
+  value[blockIdx.x * 64 + threadIdx.x] = threadIdx.x + 1;  // here
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    atomicAdd(a.flag, 1);
+    while (atomicAdd(a.flag, 0) < 4) {
+    }
+  }
+  __syncthreads();
+  a.y[blockIdx.x * 64 + threadIdx.x] = value[(blockIdx.x + 1) % 4 * 64 + threadIdx.x];  // here
+}
+
+// right
+KERNEL(barrier_of_all_blocks_with_fences, 4, 64) {
+  volatile int* value = a.x;
+  value[blockIdx.x * 64 + threadIdx.x] = threadIdx.x + 1;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    __threadfence();
+    atomicAdd(a.flag, 1);
+    while (atomicAdd(a.flag, 0) < 4) {
+    }
+    __threadfence();
+  }
+  __syncthreads();
+  a.y[blockIdx.x * 64 + threadIdx.x] = value[(blockIdx.x + 1) % 4 * 64 + threadIdx.x];
+}
+
 // ---- locks ----------------------------------------------------------------------------------------------------------
 
 __device__ void take(int* lock) {

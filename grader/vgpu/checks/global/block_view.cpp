@@ -127,9 +127,13 @@ void BlockView::follow(unsigned thread, std::uint64_t block, std::uint32_t warp,
   of.add({warp, message.met_lanes, message.met});
   of.add({warp, lanes, flag.order});
   of.flag = flag;
-  GridClock& followed = own(thread / warp_size)[thread % warp_size].followed;
-  followed.add(message.followed);
-  followed.add(block, of, levels_);
+  Knowledge& knows = own(thread / warp_size)[thread % warp_size];
+  const auto add_to = [&](GridClock& clock) {
+    clock.add(message.followed);
+    clock.add(block, of, levels_);
+  };
+  add_to(knows.followed);
+  if (!flag.is_count) add_to(knows.waited);
 }
 
 bool BlockView::has_seen(unsigned thread, std::uint64_t order) {

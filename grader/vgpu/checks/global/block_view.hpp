@@ -31,18 +31,20 @@ class BlockView {
     GridClock known;
     GridClock settled;   ///< as much of it as has a fence on the reader's side too
     GridClock followed;  ///< what flags lead to, with or without fences; its times are the numbers of accesses
-    GridClock fenced;    ///< as much of that as has a fence on the reader's side
+    GridClock waited;    ///< as much of that as does not end at a number that the thread has taken from a counter
+    GridClock fenced;    ///< as much of `followed` as has a fence on the reader's side
 
     /// `previous` was added before, or is null: what a lane knows is mostly what the lane before it knows.
     void add(const Knowledge& other, const Knowledge* previous) {
       if (!previous || !other.known.is_same(previous->known)) known.add(other.known);
       if (!previous || !other.settled.is_same(previous->settled)) settled.add(other.settled);
       if (!previous || !other.followed.is_same(previous->followed)) followed.add(other.followed);
+      if (!previous || !other.waited.is_same(previous->waited)) waited.add(other.waited);
       if (!previous || !other.fenced.is_same(previous->fenced)) fenced.add(other.fenced);
     }
     bool is_same(const Knowledge& other) const {
       return known.is_same(other.known) && settled.is_same(other.settled) && followed.is_same(other.followed) &&
-             fenced.is_same(other.fenced);
+             waited.is_same(other.waited) && fenced.is_same(other.fenced);
     }
   };
 

@@ -70,6 +70,7 @@ struct GlobalConflict {
   ReadUse use = ReadUse::unknown;    ///< of a plain read beside an atomic
   SeenFlag flag;                     ///< for no_fence; else one that was set too early, if any
   bool has_reader_fence = false;     ///< for no_fence: behind the flag
+  bool has_waited = true;            ///< of strong ones: the later thread has not only taken a number from a counter
   bool has_several_writers = false;  ///< other lanes have done the same to it as the earlier thread, which writes
   const Memory* memory = nullptr;    ///< for the names of what lies there
 };

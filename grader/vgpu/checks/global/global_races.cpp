@@ -124,7 +124,7 @@ bool GlobalRaces::expects_old_value(const GlobalConflict& c) const {
   if (of_toolkit(own_place(*kernel_->module, c.later.line)) || shadow_.expects_old_values(c.later.line)) return true;
   // Threads that have counted go on in any case; but where those of one block alone do what the last one has to do, it
   // is behind all others.
-  if (c.flag.is_count && (c.later.how.writes() || shadow_.is_by_several_blocks(c.later.line))) return true;
+  if (!c.has_waited && (c.later.how.writes() || shadow_.is_by_several_blocks(c.later.line))) return true;
   return !c.later.how.writes() && decides_a_loop(*kernel_, c.later.line);
 }
 
@@ -206,7 +206,10 @@ void GlobalRaces::conflict(const GlobalConflict& c) {
   // Of a line that reads and writes behind a flag without a fence it is the write that is a mistake.
   const bool is_first_write =
       c.cause == Cause::reader_fence && c.later.how.writes() && !found.example.later.how.writes();
-  if (found.count++ == 0 || is_first_write || distance_of(c) > distance_of(found.example)) {
+  const bool says_more = c.has_waited == found.example.has_waited
+                             ? is_first_write || distance_of(c) > distance_of(found.example)
+                             : c.has_waited;
+  if (found.count++ == 0 || says_more) {
     found.example = c;
     found.element = offset / c.bytes;
   }

@@ -79,6 +79,7 @@ void GlobalShadow::compare_strong(const Cell& cell, const Node& node, const Acce
     c.address = piece.word + static_cast<unsigned>(std::countr_zero(static_cast<unsigned>(node.bytes & piece.bytes)));
     c.bytes = std::min(then.bytes, past.bytes);
     c.flag = followed->flag;
+    c.has_waited = knows.waited.unknown(then.block, then.warp, open, then.order) == 0;
     c.has_reader_fence = knows.fenced.unknown(then.block, then.warp, open, then.order) == 0;
     c.memory = a.block ? a.block->grid->memory : nullptr;
     return sink_.conflict(c);
