@@ -132,7 +132,7 @@ TEST_CASE("the shadow of a launch shows exactly what was touched") {
     std::map<std::pair<std::uint32_t, bool>, std::set<Address>> expected, got;
     for (unsigned b = 0; b < 4; ++b) {
       vgpu::BlockView block;
-      block.begin(b, threads, vgpu::GridClock::levels_for(4));
+      block.begin(b, threads, vgpu::GridClock::levels_for(4), shadow.order());
       for (std::uint64_t k = numbers.below(25); k > 0; --k) {
         std::uint64_t lanes[32];
         vgpu::AccessRun run;

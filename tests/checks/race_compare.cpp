@@ -36,7 +36,8 @@ class Comparison : public vgpu::Observer {
   void kernel_end() override {
     std::set<test::Verdict> found;
     for (const vgpu::Finding& f : check_.findings().list())
-      found.insert({f.kernel, f.variable, vgpu::place_text(f.parts[0].where), vgpu::place_text(f.parts[1].where)});
+      found.insert(
+          {f.kernel, f.variable, vgpu::place_text(f.parts.front().where), vgpu::place_text(f.parts.back().where)});
     print(naive_.verdicts(), found, "only the naive check");
     print(found, naive_.verdicts(), "only the check");
     ++launches;

@@ -56,7 +56,8 @@ class Block {
   static std::set<test::Verdict> verdicts_of(const vgpu::SharedRaces& check) {
     std::set<test::Verdict> result;
     for (const vgpu::Finding& f : check.findings().list())
-      result.insert({f.kernel, f.variable, vgpu::place_text(f.parts[0].where), vgpu::place_text(f.parts[1].where)});
+      result.insert(
+          {f.kernel, f.variable, vgpu::place_text(f.parts.front().where), vgpu::place_text(f.parts.back().where)});
     return result;
   }
   /// The check has kept all that it found.

@@ -52,12 +52,13 @@ test::Kernel kernel(const std::string& code) {
 
 std::string summary(const Finding& f) {
   const auto side = [](const Finding::Part& p) { return fmt::format("{} {}:{}", p.does, p.thread[0], p.where.line); };
-  return fmt::format("{} {}[{}] {} {}", f.kind, f.variable, f.element.value(), side(f.parts[0]), side(f.parts[1]));
+  return fmt::format("{} {}[{}] {} {}", f.kind, f.variable, f.element.value(), side(f.parts.front()),
+                     side(f.parts.back()));
 }
 
 std::set<std::pair<unsigned, unsigned>> line_pairs(const std::vector<Finding>& races) {
   std::set<std::pair<unsigned, unsigned>> pairs;
-  for (const Finding& f : races) pairs.insert(std::minmax({f.parts[0].where.line, f.parts[1].where.line}));
+  for (const Finding& f : races) pairs.insert(std::minmax({f.parts.front().where.line, f.parts.back().where.line}));
   return pairs;
 }
 
@@ -81,7 +82,7 @@ std::vector<std::string> races(const std::string& code, unsigned threads = 64, u
     }
     std::set<std::string> found, expected;
     for (const Finding& f : check.findings().list())
-      found.insert(fmt::format("{} {}", f.parts[0].where.line, f.parts[1].where.line));
+      found.insert(fmt::format("{} {}", f.parts.front().where.line, f.parts.back().where.line));
     for (const auto& [name, array, earlier, later] : naive.verdicts())
       expected.insert(earlier.substr(earlier.find(':') + 1) + " " + later.substr(later.find(':') + 1));
     CHECK(found == expected);
@@ -197,7 +198,7 @@ TEST_CASE("a flag orders with a fence in front of it") {
                    "atom.acquire.cta.shared.or.b32 %r7, [s_flag], 0;"))
             .empty());
   CHECK(races(flag("", "st.relaxed.cta.shared.u32 [s_flag], %r10;", "ld.relaxed.cta.shared.u32 %r7, [s_flag];")) ==
-        Found{"read-after-write s_x[0] write 0:4 read 32:15"});
+        Found{"writer s_x[0] write 0:4 read 32:15"});
 }
 
 TEST_CASE("a flag in global memory orders too") {

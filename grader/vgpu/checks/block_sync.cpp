@@ -4,6 +4,8 @@
 #include <bit>
 #include <utility>
 
+#include "vgpu/core/memory/stored.hpp"
+
 namespace scanlab::vgpu {
 namespace {
 
@@ -35,6 +37,7 @@ void BlockSync::forget_interval() {
   if (!released_.empty()) released_.clear();
   if (!phases_.empty()) phases_.clear();
   if (!fenced_.empty()) fenced_.clear();
+  if (!flags_.is_empty()) flags_.clear();
 }
 
 void BlockSync::fence(unsigned warp, Mask lanes) {
@@ -66,7 +69,24 @@ bool BlockSync::complete_counted(std::uint32_t id, Observer::Meeting meeting) {
   return false;
 }
 
+/// A flag is set by a single lane, and seen by others.
+void BlockSync::note_flag(const Access& a, Effect effect) {
+  const bool may_set = effect != Effect::reads && (a.mask & (a.mask - 1)) == 0;
+  if (!may_set && flags_.is_empty()) return;
+  const Mask changing = effect == Effect::updates ? lanes_that_change(a) : 0;
+  const auto touch = [&](unsigned lane) {
+    return FlagTrail::Touch{a.actor.warp * warp_size + lane, a.at(lane), a.actor.line,
+                            effect == Effect::updates && (changing >> lane & 1) && counts(a)};
+  };
+  if (effect != Effect::writes && !flags_.is_empty())
+    for (const unsigned lane : lanes_in(a.mask)) flags_.see(touch(lane), (changing >> lane & 1) != 0);
+  if (!may_set || (effect == Effect::updates && !changing)) return;
+  flags_.set(touch(first_lane(a.mask)), clocks_.now(a.actor.warp));
+  clocks_.tick(a.actor.warp);
+}
+
 void BlockSync::strong_access(const Access& a, Effect effect) {
+  note_flag(a, effect);
   if (released_.empty() && fenced_.empty() && !releases(a)) return;
   // Global and shared addresses are apart by their windows.
   for (const unsigned lane : lanes_in(a.mask)) {

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "vgpu/checks/block_clocks.hpp"
+#include "vgpu/checks/flag_trail.hpp"
 #include "vgpu/core/run/observer.hpp"
 
 namespace scanlab::vgpu {
@@ -29,7 +30,9 @@ class BlockSync {
   void begin_block(unsigned threads);
   /// Nothing that came before matters any more.
   void begin_interval() {
-    if (!clocks_.is_even() || in_use_ || !released_.empty() || !phases_.empty() || !fenced_.empty()) forget_interval();
+    if (!clocks_.is_even() || in_use_ || !released_.empty() || !phases_.empty() || !fenced_.empty() ||
+        !flags_.is_empty())
+      forget_interval();
   }
 
   const BlockClocks& clocks() const { return clocks_; }
@@ -45,6 +48,8 @@ class BlockSync {
   enum class Effect : std::uint8_t { reads, writes, updates };
   /// A load, a store or an atomic that is more than weak, in shared or global memory.
   void strong_access(const Access& access, Effect effect);
+  /// What `thread` has seen of the other's flags since the threads last met; null: nothing. It orders nothing.
+  const FlagTrail::Seen* flag_seen(unsigned thread, unsigned other) const { return flags_.seen(thread, other); }
   /// At an mbarrier: an arrival (release) or a phase seen complete (acquire).
   void mbarrier(const Access& access);
 
@@ -62,12 +67,14 @@ class BlockSync {
   };
 
   void forget_interval();
+  void note_flag(const Access& access, Effect effect);
   bool complete_counted(std::uint32_t id, Observer::Meeting meeting);
   void arrive_at_mbarrier(const Access& access);
   /// What the arrivals up to the end of this phase have made known; null: nothing of this interval.
   const Row* completed(std::uint64_t location, std::uint64_t phase) const;
 
   BlockClocks clocks_;
+  FlagTrail flags_;
   Counted counted_[16];
   std::uint32_t in_use_ = 0;                          ///< a bit for each of them at which lanes have arrived
   std::unordered_map<std::uint64_t, Row> released_;   ///< by location

@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "vgpu/core/decode/address_base.hpp"
+#include "vgpu/core/decode/cfg.hpp"
+#include "vgpu/core/decode/decode.hpp"
 #include "vgpu/core/run/report.hpp"
 
 namespace scanlab::vgpu {
@@ -48,7 +50,73 @@ bool comes_from(const ptx::Function& function, const Operand& operand, const Add
   });
 }
 
+/// The registers of an operand.
+void add_registers(const Operand& operand, std::set<std::int32_t>& to) {
+  if (operand.reg >= 0) to.insert(operand.reg);
+  for (const Operand& one : operand.elements) add_registers(one, to);
+}
+
+bool has_register_of(const Operand& operand, const std::set<std::int32_t>& some) {
+  if (operand.reg >= 0 && some.contains(operand.reg)) return true;
+  return std::ranges::any_of(operand.elements, [&](const Operand& one) { return has_register_of(one, some); });
+}
+
+/// The registers whose values depend on what an instruction puts into its own.
+std::set<std::int32_t> depending_on(const ptx::Function& function, const Instruction& from) {
+  std::set<std::int32_t> registers;
+  add_registers(from.operands.front(), registers);
+  for (std::size_t before = 0; before != registers.size();) {
+    before = registers.size();
+    for (const Instruction& in : function.instructions) {
+      if (in.operands.empty() || is_store(in) || in.opcode == "red" || in.opcode == "bra") continue;
+      const bool depends = (in.guard >= 0 && registers.contains(in.guard)) ||
+                           std::any_of(in.operands.begin() + 1, in.operands.end(),
+                                       [&](const Operand& source) { return has_register_of(source, registers); });
+      if (depends) add_registers(in.operands.front(), registers);
+    }
+  }
+  return registers;
+}
+
+bool decides_a_loop(const ptx::Function& function, const ControlFlow& flow, std::size_t read) {
+  const std::vector<Loop> loops = loops_around(flow, flow.block_of[read]);
+  if (loops.empty()) return false;
+  const std::set<std::int32_t> registers = depending_on(function, function.instructions[read]);
+  return std::ranges::any_of(loops, [&](const Loop& loop) {
+    return std::ranges::any_of(loop.blocks, [&](std::uint32_t b) {
+      const BasicBlock& block = flow.blocks[b];
+      const Instruction& last = function.instructions[block.end - 1];
+      return last.guard >= 0 && registers.contains(last.guard) &&
+             std::ranges::any_of(block.successors,
+                                 [&](std::uint32_t to) { return !std::ranges::binary_search(loop.blocks, to); });
+    });
+  });
+}
+
 }  // namespace
+
+bool decides_a_loop(const KernelInfo& kernel, std::uint32_t line) {
+  if (!kernel.module) return false;
+  // A compiler takes the first turn of a loop out of it: any read of the place counts.
+  const auto places = places_of(*kernel.module, line);
+  const auto is_there = [&](std::uint32_t other) {
+    if (other == line) return true;
+    const auto of = places_of(*kernel.module, other);
+    return std::ranges::equal(places, of, [](const SourcePlace& a, const SourcePlace& b) {
+      return a.is_same_line(b) && a.column == b.column;
+    });
+  };
+  return std::ranges::any_of(kernel.module->functions, [&](const ptx::Function& function) {
+    std::optional<ControlFlow> flow;
+    for (std::size_t k = 0; k < function.instructions.size(); ++k) {
+      const Instruction& in = function.instructions[k];
+      if ((!is_load(in) && in.opcode != "atom") || in.operands.empty() || !is_there(in.line)) continue;
+      if (!flow) flow = control_flow(function);
+      if (decides_a_loop(function, *flow, k)) return true;
+    }
+    return false;
+  });
+}
 
 bool combines_elements(const KernelInfo& kernel, const SourcePlace& line) {
   const ptx::Function* const function = kernel.module ? kernel.module->find_function(kernel.name) : nullptr;

@@ -4,6 +4,26 @@
 
 namespace scanlab::vgpu {
 
+FlagWords words_of_flag(bool is_lock) {
+  if (is_lock) return {"lock released", "lock taken"};
+  return {"flag set", "flag seen"};
+}
+
+std::string advice_on_fences(const std::vector<Finding::Part>& parts, bool is_lock, bool is_in_block) {
+  const auto line = [&](std::size_t k) { return parts[k].where.line; };
+  const char* const fence = is_in_block ? "__threadfence_block()" : "__threadfence()";
+  const char* const others = is_in_block ? "threads" : "blocks";
+  if (is_lock)
+    return fmt::format(
+        "the lock may be free for other {} before line {} is done: put {} before line {} releases it, and another one "
+        "between line {}, which takes it, and line {}",
+        others, line(0), fence, line(1), line(2), line(3));
+  return fmt::format(
+      "the flag may be visible to other {} before the value is: put {} between line {} and line {}, and another one "
+      "between line {} and line {}",
+      others, fence, line(0), line(1), line(2), line(3));
+}
+
 const char* name_of(Hazard hazard) {
   static constexpr const char* names[] = {"write-after-read", "read-after-write", "write-after-write",
                                           "warp-synchronous"};

@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <set>
 #include <string>
+#include <vector>
 
+#include "vgpu/checks/finding.hpp"
 #include "vgpu/checks/footprint.hpp"
 #include "vgpu/checks/open_reads.hpp"
 
@@ -33,6 +35,15 @@ bool may_be_guess(const Conflict& c, const std::set<std::uint32_t>& guesses) {
   };
   return is_guess(c.earlier, c.later) || is_guess(c.later, c.earlier);
 }
+
+/// How the parts of a finding name what is done to a flag.
+struct FlagWords {
+  const char *set, *seen;
+};
+FlagWords words_of_flag(bool is_lock);
+/// What to do where a flag has no fence on the writer's side: `parts` are the write, the flag set, the flag seen, and
+/// the access behind it.
+std::string advice_on_fences(const std::vector<Finding::Part>& parts, bool is_lock, bool is_in_block);
 
 /// "write-after-read" …
 const char* name_of(Hazard hazard);

@@ -155,7 +155,7 @@ KERNEL(counter_of_each_block, 2, 32) {
 
 // ---- flags in shared memory -----------------------------------------------------------------------------------------
 
-// wrong: race.shared | __threadfence_block()
+// wrong: fence.missing | __threadfence_block()
 KERNEL(flag_in_shared_without_a_fence, 1, 64) {
   __shared__ int s_value;
   __shared__ volatile int s_flag;
@@ -189,7 +189,7 @@ KERNEL(flag_in_shared, 1, 64) {
   }
 }
 
-// wrong: race.shared | __threadfence_block()
+// wrong: fence.missing | __threadfence_block()
 KERNEL(atomic_flag_in_shared_without_a_fence, 1, 64) {
   __shared__ int s_value, s_flag;
   if (threadIdx.x == 0) s_flag = 0;

@@ -4,9 +4,11 @@
 
 namespace scanlab::vgpu {
 
-void BlockView::begin(std::uint64_t block, unsigned threads, unsigned levels) {
+void BlockView::begin(std::uint64_t block, unsigned threads, unsigned levels, const std::uint64_t& order) {
   block_ = block;
   levels_ = levels;
+  order_ = &order;
+  barrier_ = 0;
   interval_ = 1;
   sync_.begin_block(threads);
   common_ = {};
@@ -15,6 +17,7 @@ void BlockView::begin(std::uint64_t block, unsigned threads, unsigned levels) {
   own_.clear();
   own_.resize(warps);
   block_fenced_.assign(warps, 0);
+  met_.assign(warps, {});
   seen_.clear();
 }
 
@@ -42,17 +45,17 @@ void BlockView::complete(std::uint32_t id, Observer::Meeting meeting) {
   if (!sync_.complete(id, meeting)) return;
   sync_.begin_interval();
   ++interval_;
+  barrier_ = *order_;
 }
 
 void BlockView::meet(unsigned warp, Mask lanes) {
   sync_.meet(warp, lanes);
+  met_[warp] = {lanes, *order_};
   if (!is_apart_ || !own_[warp]) return;
   OfWarp& of = *own_[warp];
   const auto first = first_lane(lanes);
   bool is_same = true;
-  for_each_lane(lanes, [&](unsigned l) {
-    is_same = is_same && of[l].known.is_same(of[first].known) && of[l].settled.is_same(of[first].settled);
-  });
+  for_each_lane(lanes, [&](unsigned l) { is_same = is_same && of[l].is_same(of[first]); });
   if (is_same) return;
   Knowledge all = of[first];
   const Knowledge* previous = &of[first];
@@ -94,17 +97,43 @@ void BlockView::acquire(unsigned thread, const GridClock& clock) {
 void BlockView::settle(unsigned warp, Mask lanes) {
   for_each_lane(lanes, [&](unsigned l) {
     const Knowledge& s = knowledge_of(warp * warp_size + l);
-    if (!s.settled.is_same(s.known)) {
+    if (!s.settled.is_same(s.known) || !s.fenced.is_same(s.followed)) {
       Knowledge& to = own(warp)[l];
       to.settled = to.known;
+      to.fenced = to.followed;
     }
   });
 }
 
-void BlockView::see(unsigned thread, std::uint64_t block, const SeenFlag& flag) {
+BlockView::Message BlockView::message_of(unsigned warp, Mask lanes) const {
+  Message m;
+  m.barrier = barrier_;
+  m.met = met_[warp].order;
+  m.met_lanes = met_[warp].lanes;
+  const Knowledge* previous = nullptr;
+  for_each_lane(lanes, [&](unsigned lane) {
+    const Knowledge& of = knowledge_of(warp * warp_size + lane);
+    if (!previous || !previous->known.is_same(of.known)) m.visible.add(of.known);
+    if (!previous || !previous->followed.is_same(of.followed)) m.followed.add(of.followed);
+    previous = &of;
+  });
+  return m;
+}
+
+void BlockView::follow(unsigned thread, std::uint64_t block, std::uint32_t warp, Mask lanes, const Message& message,
+                       const SeenFlag& flag) {
   OfBlock of;
+  of.before = message.barrier + 1;
+  of.add({warp, message.met_lanes, message.met});
+  of.add({warp, lanes, flag.order});
   of.flag = flag;
-  own(thread / warp_size)[thread % warp_size].known.add(block, of, levels_);
+  Knowledge& knows = own(thread / warp_size)[thread % warp_size];
+  const auto add_to = [&](GridClock& clock) {
+    clock.add(message.followed);
+    clock.add(block, of, levels_);
+  };
+  add_to(knows.followed);
+  if (!flag.is_count) add_to(knows.waited);
 }
 
 bool BlockView::has_seen(unsigned thread, std::uint64_t order) {

@@ -54,7 +54,7 @@ struct GlobalConflict {
   enum class Cause : std::uint8_t {
     unordered,
     lanes_of_one,  ///< two lanes of one store, with different values
-    no_fence,      ///< a flag was set after the earlier one and seen before the later one, but there was no fence
+    no_fence,      ///< flags lead from the earlier one to the later one, but the earlier one's thread has no fence
     reader_fence,  ///< as before, with the writer's fence, and without the reader's
   };
   struct Side {
@@ -69,6 +69,8 @@ struct GlobalConflict {
   std::uint32_t bytes = 0;           ///< of the smaller access
   ReadUse use = ReadUse::unknown;    ///< of a plain read beside an atomic
   SeenFlag flag;                     ///< for no_fence; else one that was set too early, if any
+  bool has_reader_fence = false;     ///< for no_fence: behind the flag
+  bool has_waited = true;            ///< of strong ones: the later thread has not only taken a number from a counter
   bool has_several_writers = false;  ///< other lanes have done the same to it as the earlier thread, which writes
   const Memory* memory = nullptr;    ///< for the names of what lies there
 };

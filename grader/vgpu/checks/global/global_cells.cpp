@@ -24,20 +24,16 @@ void GlobalShadow::one_by_one(const Access& a, Mask lanes, const PastAccess& pas
   // All lanes at once: none is before another.
   for (const WordPiece& piece : pieces_) compare(a, piece, past, block);
   if (past.how.reads())
-    for (const WordPiece& piece : pieces_) see_last_write(piece, past, block);
+    for (const WordPiece& piece : pieces_) see_last_write(a, piece, past, block);
   if (acquires(a)) block.settle(past.warp, lanes);
   const bool is_by_one = (lanes & (lanes - 1)) == 0 && a.mask == lanes;
   const bool after_block_fence = past.how.writes() && block.has_block_fence(past.warp, lanes);
+  const bool is_count = past.how.kind == How::Kind::atomic && counts(a);
   for (const WordPiece& piece : pieces_) {
-    GridClock visible;
-    const GridClock* previous = nullptr;
-    if (past.how.writes())
-      for_each_lane(piece.lanes, [&](unsigned lane) {
-        const GridClock& of = block.knowledge_of(past.warp * warp_size + lane).known;
-        if (!previous || !previous->is_same(of)) visible.add(of);
-        previous = &of;
-      });
-    keep(piece, past, visible, is_by_one, after_block_fence);
+    BlockView::Message message;
+    if (past.how.writes()) message = block.message_of(past.warp, piece.lanes);
+    message.after_block_fence = after_block_fence;
+    keep(piece, past, message, is_by_one, is_count);
   }
 }
 
@@ -91,7 +87,10 @@ void GlobalShadow::compare(const Access& a, const WordPiece& piece, const PastAc
       node.looked |= decided_now & ~guessed;
       if (decided_now & guessed) sink_.guessed(node.past.line);
     }
-    if (!can_race(node.past, past)) continue;
+    if (!can_race(node.past, past)) {
+      if (past.how.is_strong && node.past.how.is_strong) compare_strong(cell, node, a, piece, past, block);
+      continue;
+    }
     // What a plain read was for is seen later, for each lane.
     const bool reads_then_changes = node.past.how.is_plain_read() && past.how.is_atomic(),
                changes_then_reads = past.how.is_plain_read() && node.past.how.is_atomic();
@@ -136,16 +135,31 @@ std::optional<GlobalShadow::Meeting> GlobalShadow::compare_with(const Cell& cell
     const auto first = first_lane(racing);
     if (comes_after_in_word(cell, node, piece, thread, past, block)) return {};
     if (is_harmless(cell, node, then.warp * warp_size + first, a, piece, lane, past)) return {};
-    const OfBlock* const known = then.block == past.block ? nullptr : block.knowledge_of(thread).known.of(then.block);
-    // Of two strong accesses it is the scope that is too small.
-    const bool are_strong = then.how.is_strong && past.how.is_strong;
-    if (known && !are_strong && known->lacks_fence(then.warp, racing, then.when, then.order)) {
+    const OfBlock* const followed = block.knowledge_of(thread).followed.of(then.block);
+    // Of two strong accesses it is the scope that is too small; to a flag itself a plain access is a race.
+    const bool is_about_flag =
+        then.how.is_strong && (past.how.is_strong || cell.is_flag || (followed && followed->flag.order == then.order));
+    if (followed && !is_about_flag && followed->unknown(then.warp, racing, then.order) == 0) {
       // What has been read before a flag is set cannot change any more: single-pass algorithms work in place that way.
-      if (!then.how.writes()) return {};
+      if (!then.how.writes() && then.block != past.block) return {};
       c.cause = Cause::no_fence;
-      c.flag = known->flag;
-    } else if (known && known->flag.when && known->flag.set_by == then.warp * warp_size + first) {
-      c.flag = known->flag;
+      c.flag = followed->flag;
+      c.has_reader_fence = block.knowledge_of(thread).fenced.unknown(then.block, then.warp, racing, then.order) == 0;
+    } else if (followed && followed->flag.order && followed->flag.set_by == then.warp * warp_size + first) {
+      c.flag = followed->flag;
+    }
+    if (const FlagTrail::Seen* const seen = then.block == past.block && c.cause != Cause::no_fence
+                                                ? block.flag_seen(thread, then.warp * warp_size + first)
+                                                : nullptr) {
+      // A flag in shared memory.
+      if (stamp_of(then.when) <= seen->until) c.cause = Cause::no_fence;
+      c.flag = {.order = 1,
+                .set_by = then.warp * warp_size + first,
+                .set_line = seen->set_line,
+                .seen_line = seen->seen_line,
+                .seen_by = thread,
+                .seen_in = past.block,
+                .is_lock = seen->is_lock};
     }
   } else {
     if (then.block == past.block || past.how.is_strong || then.how.is_strong) return {};
@@ -224,41 +238,46 @@ bool GlobalShadow::has_changed(std::uint64_t address, const GlobalConflict::Side
 }
 
 /// The lanes read the word: what its last write makes visible they know from here on.
-void GlobalShadow::see_last_write(const WordPiece& piece, const PastAccess& past, BlockView& block) {
-  const Cell& cell = cell_at(piece.word);
+void GlobalShadow::see_last_write(const Access& a, const WordPiece& piece, const PastAccess& past, BlockView& block) {
+  Cell& cell = cell_at(piece.word);
   if (cell.last_write == none) return;
   const Node& node = nodes_[cell.last_write];
   const PastAccess& then = node.past;
   if (!(node.bytes & piece.bytes)) return;
   const bool is_own = then.block == past.block;
-  if (is_own && node.visible.is_empty()) return;
+  const bool is_flag = node.is_by_one || (then.how.is_strong && then.how.kind == How::Kind::write);
+  if (is_own && node.message.visible.is_empty() && !is_flag) return;
   for_each_lane(piece.lanes, [&](unsigned lane) {
     const unsigned thread = past.warp * warp_size + lane;
     if (!block.unordered(then.block, then.warp, then.lanes, then.when, thread)) return;
     if (block.has_seen(thread, then.order)) return;
     const bool is_in_scope = is_own || !(then.how.is_for_block || past.how.is_for_block);
-    if (is_in_scope) block.acquire(thread, node.visible);
-    if (is_own || !(node.is_by_one || (then.how.is_strong && then.how.kind == How::Kind::write))) return;
+    if (is_in_scope) block.acquire(thread, node.message.visible);
+    if (!is_flag) return;
+    cell.is_flag |= then.how.is_strong &&
+                    (past.how.is_strong ||
+                     has_touched(cell, piece.word, piece.bytes, How::Kind::read, past.line, past.block, thread));
     // Of plain accesses only one that is read again and again is a flag.
     if (!then.how.is_strong && !past.how.is_strong &&
         !has_touched(cell, piece.word, piece.bytes, How::Kind::read, past.line, past.block, thread))
       return;
     SeenFlag flag;
-    flag.when = then.when;
     flag.order = then.order;
     flag.set_by = then.warp * warp_size + first_lane(then.lanes);
     flag.set_line = then.line;
     flag.seen_line = past.line;
     flag.seen_by = thread;
     flag.seen_in = past.block;
-    flag.has_block_fence = node.after_block_fence;
+    flag.has_block_fence = node.message.after_block_fence;
     flag.has_block_scope = !is_in_scope;
-    block.see(thread, then.block, flag);
+    flag.is_count = node.is_count && past.how.kind == How::Kind::atomic && counts(a);
+    flag.is_lock = past.how.kind == How::Kind::atomic && !flag.is_count;
+    block.follow(thread, then.block, then.warp, then.lanes, node.message, flag);
   });
 }
 
-void GlobalShadow::keep(const WordPiece& piece, const PastAccess& past, const GridClock& visible, bool is_by_one,
-                        bool after_block_fence) {
+void GlobalShadow::keep(const WordPiece& piece, const PastAccess& past, const BlockView::Message& message,
+                        bool is_by_one, bool is_count) {
   Cell& cell = cell_at(piece.word);
   std::uint32_t to = none, oldest = none;
   unsigned alike = 0;
@@ -299,8 +318,8 @@ void GlobalShadow::keep(const WordPiece& piece, const PastAccess& past, const Gr
   node.is_by_one = is_by_one;
   node.guessed = guessed & ~piece.lanes;
   node.looked = looked & ~piece.lanes;
-  node.after_block_fence = after_block_fence;
-  node.visible = visible;
+  node.is_count = is_count;
+  node.message = message;
   if (past.how.writes()) cell.last_write = to;
 }
 

@@ -28,6 +28,10 @@ bool are_plain_writes(const GlobalConflict& c) {
   return c.earlier.how.writes() && c.later.how.writes() && !c.earlier.how.is_strong && !c.later.how.is_strong;
 }
 
+bool are_strong(const GlobalConflict& c) {
+  return c.earlier.how.is_strong && c.later.how.is_strong;
+}
+
 Hazard hazard_of(const GlobalConflict& c) {
   if (!are_plain_writes(c) && c.earlier.block == c.later.block &&
       c.earlier.thread / warp_size == c.later.thread / warp_size)
@@ -59,7 +63,7 @@ std::string advice_on_writes(const GlobalConflict& c, std::uint32_t line, std::u
 }
 
 std::string advice_on_race(const GlobalConflict& c) {
-  if (c.earlier.how.is_strong && c.later.how.is_strong)
+  if (are_strong(c))
     return "an atomic with the scope of a block is atomic only for the threads of its block: use the form without "
            "_block (cuda::thread_scope_device)";
   if (c.earlier.how.is_strong || c.later.how.is_strong) {
@@ -103,8 +107,9 @@ void GlobalRaces::kernel_end() {
   to_ask_.clear();
   for (const auto& [key, found] : found_) {
     const GlobalConflict& c = found.example;
-    const bool is_known_to_be_right =
-        c.cause == Cause::reader_fence ? is_of_toolkit(*kernel_->module, c.later.line) : may_be_guess(c, guesses_);
+    const bool is_known_to_be_right = are_strong(c)                    ? expects_old_value(c)
+                                      : c.cause == Cause::reader_fence ? is_of_toolkit(*kernel_->module, c.later.line)
+                                                                       : may_be_guess(c, guesses_);
     if (!is_known_to_be_right) findings_.add(describe(key, found));
   }
   found_.clear();
@@ -113,12 +118,22 @@ void GlobalRaces::kernel_end() {
   kernel_.reset();
 }
 
+/// Of two strong accesses, which do not race: is the later one right also where it comes first?
+bool GlobalRaces::expects_old_value(const GlobalConflict& c) const {
+  if (c.cause == Cause::unordered) return false;
+  if (of_toolkit(own_place(*kernel_->module, c.later.line)) || shadow_.expects_old_values(c.later.line)) return true;
+  // Threads that have counted go on in any case; but where those of one block alone do what the last one has to do, it
+  // is behind all others.
+  if (!c.has_waited && (c.later.how.writes() || shadow_.is_by_several_blocks(c.later.line))) return true;
+  return !c.later.how.writes() && decides_a_loop(*kernel_, c.later.line);
+}
+
 void GlobalRaces::block_begin(std::uint64_t block, std::uint32_t slot) {
   if (blocks_.size() <= slot) blocks_.resize(slot + 1);
   if (!blocks_[slot]) blocks_[slot] = std::make_unique<BlockView>();
   if (fenced_for_host_.size() <= slot) fenced_for_host_.resize(slot + 1);
   fenced_for_host_[slot] = 0;
-  blocks_[slot]->begin(block, static_cast<unsigned>(kernel_->block.count()), levels_);
+  blocks_[slot]->begin(block, static_cast<unsigned>(kernel_->block.count()), levels_, shadow_.order());
 }
 
 /// Outside of global memory: what it orders within the block.
@@ -191,7 +206,10 @@ void GlobalRaces::conflict(const GlobalConflict& c) {
   // Of a line that reads and writes behind a flag without a fence it is the write that is a mistake.
   const bool is_first_write =
       c.cause == Cause::reader_fence && c.later.how.writes() && !found.example.later.how.writes();
-  if (found.count++ == 0 || is_first_write || distance_of(c) > distance_of(found.example)) {
+  const bool says_more = c.has_waited == found.example.has_waited
+                             ? is_first_write || distance_of(c) > distance_of(found.example)
+                             : c.has_waited;
+  if (found.count++ == 0 || says_more) {
     found.example = c;
     found.element = offset / c.bytes;
   }
@@ -226,7 +244,7 @@ Finding GlobalRaces::describe(const Key& key, const Found& found) const {
     f.parts = {earlier, later};
     const bool is_value = !c.earlier.how.is_strong && !c.later.how.is_strong;
     // A number that both have taken from a counter is no flag: it is set and seen by the same line.
-    const bool has_flag = c.flag.when && c.flag.set_line != c.flag.seen_line;
+    const bool has_flag = c.flag.order && c.flag.set_line != c.flag.seen_line;
     const bool is_one_line = earlier.where.line == later.where.line && earlier.where.file == later.where.file;
     const bool may_be_update =
         found.is_update || (is_value && is_one_line && c.has_several_writers && !c.later.how.writes());
@@ -274,8 +292,9 @@ Finding GlobalRaces::describe(const Key& key, const Found& found) const {
   }
   f.kind = "writer";
   f.headline = fmt::format("FENCE MISSING: {}", where);
-  const Finding::Part set = part("flag set", c.flag.set_line, c.earlier.block, c.flag.set_by),
-                      seen = part("flag seen", c.flag.seen_line, c.flag.seen_in, c.flag.seen_by);
+  const FlagWords words = words_of_flag(c.flag.is_lock);
+  const Finding::Part set = part(words.set, c.flag.set_line, c.earlier.block, c.flag.set_by),
+                      seen = part(words.seen, c.flag.seen_line, c.flag.seen_in, c.flag.seen_by);
   f.parts = {earlier, set, seen, later};
   if (c.flag.has_block_fence)
     f.details.emplace_back(
@@ -284,6 +303,10 @@ Finding GlobalRaces::describe(const Key& key, const Found& found) const {
     f.advice =
         "the flag has the scope of a block, and passes nothing on to other blocks: use the form without _block "
         "(cuda::thread_scope_device) to set it and to see it";
+    return f;
+  }
+  if (c.flag.is_lock || is_in_block || !c.has_reader_fence) {
+    f.advice = advice_on_fences(f.parts, c.flag.is_lock, is_in_block);
     return f;
   }
   f.advice = fmt::format(

@@ -71,6 +71,7 @@ class GlobalRaces : public Check, private ConflictSink<GlobalConflict> {
 
   void conflict(const GlobalConflict& c) override;
   void guessed(std::uint32_t line) override { guesses_.insert(line); }
+  bool expects_old_value(const GlobalConflict& c) const;
   void touch(const AccessRun& run, How::Kind kind);
   void synchronise(const AccessRun& run, BlockSync::Effect effect);
   Finding describe(const Key& key, const Found& found) const;

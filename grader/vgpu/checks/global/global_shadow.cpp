@@ -28,6 +28,8 @@ void GlobalShadow::begin_launch(bool has_rows) {
   rows_.clear();
   many_.clear();
   nodes_.clear();
+  expecting_.clear();
+  readers_.clear();
   cells_used_ = 0;
   order_ = 0;
   if (++launch_ != 0) return;
@@ -72,6 +74,11 @@ void GlobalShadow::access(const AccessRun& run, GlobalHow how, BlockView& block)
                         .lanes = a.mask,
                         .how = how,
                         .bytes = static_cast<std::uint8_t>(a.bytes)};
+  if (how.is_strong && !how.writes()) {
+    if (readers_.size() <= past.line) readers_.resize(past.line + 1);
+    std::uint64_t& reader = readers_[past.line];
+    reader = reader == 0 || reader == a.actor.block + 1 ? a.actor.block + 1 : several;
+  }
   // Threads that write to the same place are compared with each other.
   const bool may_meet = how.writes() && std::abs(a.stride) < a.bytes;
   const bool is_even = a.is_affine() && !may_meet && (run.step == a.stride * std::int64_t{warp_size} || run.count == 1);
@@ -89,9 +96,11 @@ void GlobalShadow::access(const AccessRun& run, GlobalHow how, BlockView& block)
           .stride = is_row || is_read_in_rows ? static_cast<std::int32_t>(a.stride) : 0,
           .first = a.first,
           .step = is_row ? run.step : 0,
-          .after_block_fence = how.writes() && block.has_block_fence(a.actor.warp, a.mask),
-          .visible = {}};
-  if (how.writes()) row.visible = block.knowledge_of(a.actor.warp * warp_size + first_lane(a.mask)).known;
+          .message = {}};
+  if (how.writes()) {
+    row.message = block.message_of(a.actor.warp, a.mask & -a.mask);
+    row.message.after_block_fence = block.has_block_fence(a.actor.warp, a.mask);
+  }
   if (is_row) return enter(row, run, block);
   if (is_read_in_rows) return enter_rows(row, run, block);
   std::array<Row, most_rows_of_warp> rows;
@@ -218,8 +227,7 @@ std::uint32_t GlobalShadow::extend_last(const Row& row, const BlockView& block) 
     if (a.line == b.line && a.block == b.block && a.warp + to.count == b.warp && a.when == b.when &&
         a.lanes == full_mask && a.how == b.how && a.bytes == b.bytes && to.stride == row.stride &&
         to.at(to.count, 0) + (to.count == 1 ? static_cast<std::uint64_t>(to.stride) * warp_size : 0) == row.first &&
-        (to.count == 1 || to.step == to.stride * std::int64_t{warp_size}) && to.visible.is_same(row.visible) &&
-        to.after_block_fence == row.after_block_fence) {
+        (to.count == 1 || to.step == to.stride * std::int64_t{warp_size}) && to.message.is_same(row.message)) {
       rows_[k].step = to.stride * std::int64_t{warp_size};
       return static_cast<std::uint32_t>(k);
     }
@@ -401,8 +409,7 @@ void GlobalShadow::open(Chunk& chunk, std::uint64_t begin) {
         past.warp += k;
         past.lanes = Mask{1} << l;
         each_word(address, past.bytes, [&](std::uint64_t word) {
-          keep({word, bytes_of_word(address, past.bytes), past.lanes}, past, row.visible, row.is_single(),
-               row.after_block_fence);
+          keep({word, bytes_of_word(address, past.bytes), past.lanes}, past, row.message, row.is_single(), false);
         });
       });
   }

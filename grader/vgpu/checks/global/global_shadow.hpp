@@ -37,6 +37,13 @@ class GlobalShadow {
     if (!open_.is_empty()) open_.end(block);
   }
   void end_launch() { open_.end(); }
+  /// The number of the latest access of this launch.
+  const std::uint64_t& order() const { return order_; }
+  /// Does the line read, by strong loads, what other threads may write at the same time, even if each flag had its
+  /// fences? Then it expects old values: it polls, or looks at what is only a hint.
+  bool expects_old_values(std::uint32_t line) const { return line < expecting_.size() && expecting_[line]; }
+  /// Have threads of several blocks executed strong loads by that line?
+  bool is_by_several_blocks(std::uint32_t line) const { return line < readers_.size() && readers_[line] == several; }
   /// Has the thread read the byte and written it? Of a byte that is part of a conflict.
   bool has_changed(std::uint64_t address, const GlobalConflict::Side& by);
   /// All that this launch has touched so far.
@@ -57,8 +64,7 @@ class GlobalShadow {
     std::uint64_t first = 0;
     std::int64_t step = 0;
     std::uint64_t low = 0, high = 0;  ///< all bytes lie in [low, high)
-    bool after_block_fence = false;
-    GridClock visible;  ///< what a write makes known to threads that see it
+    BlockView::Message message;       ///< of a write
 
     std::uint64_t at(unsigned k, unsigned lane) const {
       return first + static_cast<std::uint64_t>(step * k + std::int64_t{stride} * lane);
@@ -73,15 +79,16 @@ class GlobalShadow {
     PastAccess past;
     std::uint8_t bytes = 0;  ///< of the word, a bit each
     bool is_by_one = false;  ///< by one lane only: as one sets a flag
-    bool after_block_fence = false;
+    bool is_count = false;   ///< an atomicAdd or the like
     std::uint32_t next = none;
     Mask guessed = 0;  ///< of a plain read, lanes whose value was a guess that a compare-and-swap has checked,
     Mask looked = 0;   ///< and those after which another atomic came
-    GridClock visible;
+    BlockView::Message message;
   };
   struct Cell {
     std::uint32_t first = none;       ///< node, the latest first
     std::uint32_t last_write = none;  ///< among them
+    bool is_flag = false;             ///< a thread has seen a strong write here, by a strong access or by polling
   };
   using Cells = std::array<Cell, words>;
 
@@ -126,6 +133,11 @@ class GlobalShadow {
   void one_by_one(const Access& a, Mask lanes, const PastAccess& past, BlockView& block);
   void compare_lanes(const Access& a, const PastAccess& past);
   void compare(const Access& a, const WordPiece& piece, const PastAccess& past, const BlockView& block);
+  void compare_strong(const Cell& cell, const Node& node, const Access& a, const WordPiece& piece,
+                      const PastAccess& past, const BlockView& block);
+  enum class Needs : std::uint8_t { writer_fence, both_fences };
+  bool has_seen_later(const Cell& cell, const Node& node, const WordPiece& piece, unsigned thread,
+                      const PastAccess& past, const BlockView& block, Needs needs) const;
   /// What two accesses that race have in common, and which of the earlier one's lanes do.
   struct Meeting {
     GlobalConflict conflict;
@@ -140,9 +152,9 @@ class GlobalShadow {
                            const PastAccess& past, const BlockView& block) const;
   bool has_touched(const Cell& cell, std::uint64_t word, std::uint8_t bytes, How::Kind kind, std::uint32_t line,
                    std::uint32_t block, unsigned thread) const;
-  void see_last_write(const WordPiece& piece, const PastAccess& past, BlockView& block);
-  void keep(const WordPiece& piece, const PastAccess& past, const GridClock& visible, bool is_by_one,
-            bool after_block_fence);
+  void see_last_write(const Access& a, const WordPiece& piece, const PastAccess& past, BlockView& block);
+  void keep(const WordPiece& piece, const PastAccess& past, const BlockView::Message& message, bool is_by_one,
+            bool is_count);
 
   /// Threads of a block that have written a word by a line, of those that cells do not keep.
   struct WritersOf {
@@ -164,6 +176,9 @@ class GlobalShadow {
   std::uint32_t cells_used_ = 0;
   std::vector<Node> nodes_;
   std::map<WritersPlace, WritersOf> writers_;
+  std::vector<bool> expecting_;  ///< by line
+  static constexpr std::uint64_t several = ~std::uint64_t{0};
+  std::vector<std::uint64_t> readers_;  ///< by line: the block whose threads have executed strong loads by it, + 1
   std::vector<WordPiece> pieces_;
 };
 

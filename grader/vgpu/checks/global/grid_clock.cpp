@@ -32,26 +32,18 @@ void OfBlock::add(const OfBlock& other) {
     std::erase_if(parts, [&](const Part& p) { return p.until < before; });
   }
   for (const Part& p : other.parts) add(p);
-  if (other.flag.when > flag.when) flag = other.flag;
+  if (other.flag.order > flag.order) flag = other.flag;
 }
 
-Mask OfBlock::unknown(std::uint32_t warp, Mask lanes, Moment when) const {
+Mask OfBlock::unknown(std::uint32_t warp, Mask lanes, std::uint64_t when) const {
   if (when < before) return 0;
   for (const Part& p : parts)
     if (p.warp == warp && when <= p.until) lanes &= ~p.lanes;
   return lanes;
 }
 
-bool OfBlock::lacks_fence(std::uint32_t warp, Mask lanes, Moment when, std::uint64_t order) const {
-  if (flag.when == 0 || order >= flag.order) return false;
-  if (interval_of(when) < interval_of(flag.when)) return true;
-  if (interval_of(when) > interval_of(flag.when) || flag.set_by / warp_size != warp) return false;
-  // Of its own thread, or of lanes that its warp has waited for since.
-  return (lanes == Mask{1} << flag.set_by % warp_size && when <= flag.when) || when < flag.when;
-}
-
 bool OfBlock::covers(const OfBlock& other) const {
-  return other.before <= before && other.flag.when <= flag.when &&
+  return other.before <= before && other.flag.order <= flag.order &&
          std::ranges::all_of(other.parts, [&](const Part& p) { return unknown(p.warp, p.lanes, p.until) == 0; });
 }
 

@@ -29,10 +29,9 @@ inline constexpr std::uint32_t stamp_of(Moment m) {
   return static_cast<std::uint32_t>(m);
 }
 
-/// A flag that was seen, although nothing made what its thread had done before visible in front of it.
+/// A flag that was seen: a strong store or atomic of another thread, whatever was made visible in front of it.
 struct SeenFlag {
-  Moment when = 0;           ///< it was set; 0: there is none
-  std::uint64_t order = 0;   ///< of its setting, among all accesses of the launch
+  std::uint64_t order = 0;   ///< of its setting, among all accesses of the launch; 0: there is none
   std::uint32_t set_by = 0;  ///< thread
   std::uint32_t set_line = 0;
   std::uint32_t seen_line = 0;
@@ -40,28 +39,28 @@ struct SeenFlag {
   std::uint32_t seen_in = 0;     ///< block
   bool has_block_scope = false;  ///< it was set or seen with the scope of a block
   bool has_block_fence = false;  ///< its thread had executed a fence, but one that is for its block only
+  bool is_lock = false;          ///< it was seen by an atomic that has changed it: a lock, given back and taken
+  bool is_count = false;         ///< both have counted it up: no thread waits for another by that alone
 };
 
-/// What is known of one block.
+/// What is known of one block. Its times are all moments of the block, or all the numbers of accesses of the launch.
 struct OfBlock {
   /// Accesses of `lanes` of `warp` up to and including `until`.
   struct Part {
     std::uint32_t warp = 0;
     Mask lanes = 0;
-    Moment until = 0;
+    std::uint64_t until = 0;
     bool operator==(const Part&) const = default;
   };
 
-  Moment before = 0;        ///< all accesses of all threads before it
-  std::vector<Part> parts;  ///< and these
-  SeenFlag flag;            ///< the latest that was seen; not knowledge, but the cause why there is none
+  std::uint64_t before = 0;  ///< all accesses of all threads before it
+  std::vector<Part> parts;   ///< and these
+  SeenFlag flag;             ///< the latest that was seen
 
   void add(const Part& part);
   void add(const OfBlock& other);
   /// Which of `lanes` of `warp` have accesses at `when` that are not known.
-  Mask unknown(std::uint32_t warp, Mask lanes, Moment when) const;
-  /// It would be known if there had been a fence in front of the flag that was seen. `order`: of the access.
-  bool lacks_fence(std::uint32_t warp, Mask lanes, Moment when, std::uint64_t order) const;
+  Mask unknown(std::uint32_t warp, Mask lanes, std::uint64_t when) const;
   /// True when the other holds nothing beyond this.
   bool covers(const OfBlock& other) const;
 };
@@ -76,7 +75,7 @@ class GridClock {
 
   /// Null when nothing is known of it.
   const OfBlock* of(std::uint64_t block) const;
-  Mask unknown(std::uint64_t block, std::uint32_t warp, Mask lanes, Moment when) const {
+  Mask unknown(std::uint64_t block, std::uint32_t warp, Mask lanes, std::uint64_t when) const {
     const OfBlock* const known = root_ ? of(block) : nullptr;
     return known ? known->unknown(warp, lanes, when) : lanes;
   }

@@ -25,8 +25,6 @@ void BlockRaces::begin(std::uint64_t block, unsigned threads, std::uint64_t wind
   has_fenced_.assign((threads + warp_size - 1) / warp_size, 0);
   open_.clear();
   guesses_.clear();
-  flags_.clear();
-  seen_.clear();
   order_ = 0;
   is_idle_ = true;
   in_shadow_ = has_shadow_ = false;
@@ -64,8 +62,6 @@ void BlockRaces::begin_interval() {
   sync_.begin_interval();
   log_.clear();
   guesses_.clear();
-  if (!flags_.empty()) flags_.clear();
-  if (!seen_.empty()) seen_.clear();
   if (in_shadow_) shadow_.begin_interval();
   is_idle_ = true;
   in_shadow_ = false;
@@ -207,9 +203,9 @@ void BlockRaces::enter_shadow(const Access& a, Footprint what) {
     c.block = block_;
     c.is_by_both = earlier.how.is_plain_read() && earlier.warp == what.warp &&
                    (a.mask >> (thread % warp_size) & 1) != 0 && a.at(thread % warp_size) == a.at(lane);
-    if (const auto seen = seen_.find(c.later.thread); seen != seen_.end() && seen->second.thread == thread) {
-      c.flag_set = seen->second.set;
-      c.flag_seen = seen->second.seen;
+    if (const FlagTrail::Seen* const flag = sync_.flag_seen(c.later.thread, thread)) {
+      c.flag = *flag;
+      c.is_before_flag = earlier.stamp <= flag->until;
     }
     if (!is_read_first && !is_read_last) {
       sink_.conflict(c);
@@ -229,23 +225,6 @@ void BlockRaces::enter_shadow(const Access& a, Footprint what) {
   for (const WordPiece& piece : pieces_) shadow_.expect(piece);
   for (const WordPiece& piece : pieces_) shadow_.check(piece, what, sync_.clocks(), report_one);
   for (const WordPiece& piece : pieces_) shadow_.keep(piece, what, &sync_.clocks());
-}
-
-/// A flag is set by a single thread, and seen by others. Only for what is said about races: it orders nothing.
-void BlockRaces::note_flag(const Access& a, BlockSync::Effect effect) {
-  const bool is_by_one = (a.mask & (a.mask - 1)) == 0;
-  if (effect != BlockSync::Effect::writes && !flags_.empty())
-    for (const unsigned lane : lanes_in(a.mask)) {
-      const unsigned thread = a.actor.warp * warp_size + lane;
-      const auto flag = flags_.find(a.at(lane));
-      if (flag == flags_.end() || flag->second.thread == thread) continue;
-      Flag& seen = seen_[thread] = flag->second;
-      seen.seen = a.actor.line;
-    }
-  if (effect == BlockSync::Effect::reads || !is_by_one) return;
-  const auto lane = first_lane(a.mask);
-  if (effect == BlockSync::Effect::updates && lanes_that_change(a) == 0) return;
-  flags_[a.at(lane)] = {a.actor.warp * warp_size + lane, a.actor.line, 0};
 }
 
 /// Lanes apply an atomic: what they have read there was a guess where it is a compare-and-swap that expects it.
@@ -360,7 +339,6 @@ void BlockRaces::synchronise(const Access& a, How::Kind kind) {
     if (a.is_async) wait(a.actor.warp, a.mask, Observer::wait_for_all);
     sync_.mbarrier(a);
   } else {
-    note_flag(a, is_atomic ? updates : kind == How::Kind::write ? writes : reads);
     sync_.strong_access(a, is_atomic ? updates : kind == How::Kind::write ? writes : reads);
   }
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <unordered_map>
+#include <optional>
 #include <unordered_set>
 #include <vector>
 
@@ -27,11 +27,12 @@ struct Conflict {
   enum class Between : std::uint8_t { accesses, lanes_of_one, copy } between = Between::accesses;
   Side earlier, later;
   ReadUse use = ReadUse::unknown;  ///< of a plain read beside an atomic
-  /// The later thread has seen what the earlier one had set by that line, 0: nothing. No fence orders that.
-  std::uint32_t flag_set = 0, flag_seen = 0;
-  bool is_by_both = false;    ///< the earlier thread, which reads, makes the later access as well, at the same place
-  std::uint64_t address = 0;  ///< of the first byte that both touch, in the block's window
-  std::uint32_t bytes = 0;    ///< of the smaller access
+  /// A flag of the earlier thread that the later one has seen, without the fences that would order them.
+  std::optional<FlagTrail::Seen> flag;
+  bool is_before_flag = false;  ///< the earlier access comes before it
+  bool is_by_both = false;      ///< the earlier thread, which reads, makes the later access as well, at the same place
+  std::uint64_t address = 0;    ///< of the first byte that both touch, in the block's window
+  std::uint32_t bytes = 0;      ///< of the smaller access
   std::uint64_t block = 0;
 };
 
@@ -48,7 +49,6 @@ class BlockRaces {
   void global_access(const Access& a, BlockSync::Effect effect) {
     if (is_idle_) return;
     part();
-    note_flag(a, effect);
     sync_.strong_access(a, effect);
   }
   void fence(unsigned warp, Mask lanes);
@@ -83,7 +83,6 @@ class BlockRaces {
   void enter_shadow(const Access& a, Footprint what);
   bool is_harmless(const Access& a, Footprint what, unsigned lane, Footprint earlier, unsigned thread,
                    std::uint64_t address, std::uint32_t bytes) const;
-  void note_flag(const Access& a, BlockSync::Effect effect);
   void decide(const Access& a);
   void forget_guesses(const AccessRun& run);
   static std::uint64_t place_of(unsigned thread, std::uint64_t address) {
@@ -106,12 +105,6 @@ class BlockRaces {
   AccessLog log_;
   AccessShadow shadow_;
   PendingCopies copies_;
-  struct Flag {
-    unsigned thread = 0;  ///< that has set it
-    std::uint32_t set = 0, seen = 0;
-  };
-  std::unordered_map<std::uint64_t, Flag> flags_;  ///< by location: what single threads have set
-  std::unordered_map<unsigned, Flag> seen_;        ///< by thread that has seen it: the latest
   OpenReads<Conflict> open_;
   std::uint64_t order_ = 0;                    ///< of plain reads that are open
   std::unordered_set<std::uint64_t> guesses_;  ///< words that threads have read plainly, and then checked

@@ -17,6 +17,11 @@ Hazard hazard_of(const Conflict& c) {
   return hazard_between(c.earlier.how, c.later.how);
 }
 
+/// Would fences of the flag that was seen order them?
+bool lacks_fences(const Conflict& c) {
+  return c.between == Conflict::Between::accesses && c.flag && c.is_before_flag;
+}
+
 std::string advice_on(const Conflict& c, Hazard hazard, const ptx::Module& module) {
   using enum How::Strength;
   if (c.between == Conflict::Between::lanes_of_one) return advice_on_one_store;
@@ -26,19 +31,11 @@ std::string advice_on(const Conflict& c, Hazard hazard, const ptx::Module& modul
   if (c.earlier.how.strength != weak && c.later.how.strength != weak && hazard != Hazard::warp_synchronous)
     return "a volatile flag is no barrier, and its thread has executed no fence before it sets it: put "
            "__threadfence_block() between the value and the flag, or __syncthreads() in the place of both";
-  if (c.flag_set && c.earlier.how.writes()) {
-    const unsigned value = own_place(module, c.earlier.line).line, set = own_place(module, c.flag_set).line,
-                   seen = own_place(module, c.flag_seen).line, use = own_place(module, c.later.line).line;
-    if (value <= set)
-      return fmt::format(
-          "the flag, set in line {} and seen in line {}, may be visible before the value is: put __threadfence_block() "
-          "between line {} and line {}, and another one before line {}",
-          set, seen, value, set, use);
+  if (c.flag && c.earlier.how.writes())
     return fmt::format(
         "the flag, set in line {} and seen in line {}, is set before the value is written: write the value first, then "
         "__threadfence_block(), then set the flag",
-        set, seen);
-  }
+        own_place(module, c.flag->set_line).line, own_place(module, c.flag->seen_line).line);
   if (c.earlier.how.is_plain_read() ? c.later.how.kind == How::Kind::atomic
                                     : c.later.how.is_plain_read() && c.earlier.how.kind == How::Kind::atomic)
     return advice_on_read(c.use, true, hazard);
@@ -62,17 +59,32 @@ void SharedRaces::kernel_end() {
   for (const auto& block : blocks_)
     if (block) block->end();
   std::erase_if(found_, [&](const auto& of) { return may_be_guess(of.second.example, guesses_); });
+  leave_out_flags();
   join_warps();
   for (const auto& [key, found] : found_) findings_.add(describe(key, found));
   found_.clear();
   kernel_.reset();
 }
 
+/// A volatile flag without a fence races itself: what it ought to pass on says more.
+void SharedRaces::leave_out_flags() {
+  using enum How::Strength;
+  std::set<std::pair<std::uint32_t, std::uint32_t>> flags;
+  for (const auto& [key, found] : found_)
+    if (lacks_fences(found.example)) flags.emplace(found.example.flag->set_line, found.example.flag->seen_line);
+  std::erase_if(found_, [&](const auto& of) {
+    const Conflict& c = of.second.example;
+    return c.earlier.how.strength != weak && c.later.how.strength != weak &&
+           (flags.contains({c.earlier.line, c.later.line}) || flags.contains({c.later.line, c.earlier.line}));
+  });
+}
+
 /// Two lines that race across warps usually do so within one as well, and the same barrier fixes both: reported once.
 void SharedRaces::join_warps() {
   for (auto it = found_.begin(); it != found_.end();) {
-    const auto& [earlier, later, array, hazard, use] = it->first;
-    const auto across = found_.lower_bound({earlier, later, array, Hazard{}, ReadUse{}});  // the least of the hazards
+    const auto& [earlier, later, array, lacks_fences, hazard, use] = it->first;
+    const auto across =
+        found_.lower_bound({earlier, later, array, lacks_fences, Hazard{}, ReadUse{}});  // the least of the hazards
     if (hazard == Hazard::warp_synchronous && across != it) {
       across->second.count += it->second.count;
       across->second.is_by_both |= it->second.is_by_both;
@@ -101,7 +113,10 @@ void SharedRaces::touch(const AccessRun& run, How::Kind kind, BlockSync::Effect 
 }
 
 void SharedRaces::conflict(const Conflict& c) {
-  add({c.earlier.line, c.later.line, array_at(*kernel_, c.address), hazard_of(c), c.use}, {c, 1, c.is_by_both});
+  const bool is_fence = lacks_fences(c);
+  add({c.earlier.line, c.later.line, array_at(*kernel_, c.address), is_fence, is_fence ? Hazard{} : hazard_of(c),
+       c.use},
+      {c, 1, c.is_by_both});
 }
 
 void SharedRaces::add(const Key& key, const Found& found) {
@@ -116,7 +131,7 @@ void SharedRaces::add(const Key& key, const Found& found) {
 bool SharedRaces::is_update(const Key& key, const Found& found) const {
   const Conflict& c = found.example;
   const auto line_of = [&](std::uint32_t line) { return own_place(*kernel_->module, line).line; };
-  const auto& [earlier, later, array, hazard, use] = key;
+  const auto& [earlier, later, array, lacks_fences, hazard, use] = key;
   if (!c.earlier.how.is_plain_read() == !c.later.how.is_plain_read() || line_of(earlier) != line_of(later))
     return false;
   return found.is_by_both || std::ranges::any_of(found_, [&](const auto& of) {
@@ -128,21 +143,32 @@ bool SharedRaces::is_update(const Key& key, const Found& found) const {
 
 Finding SharedRaces::describe(const Key& key, const Found& found) const {
   const Conflict& c = found.example;
-  const auto& [earlier, later, array, hazard, use] = key;
+  const auto& [earlier, later, array, lacks_fences, hazard, use] = key;
   Finding f = finding_in(*kernel_, c.block);
-  f.id = "race.shared";
-  f.kind = name_of(hazard);
   const SharedVariable& variable = kernel_->shared[array];
   f.variable = variable.name;
   f.element = (c.address - variable.offset) / c.bytes;
-  f.headline = fmt::format("RACE ({}): shared {}, kernel {}, block {}", f.kind,
-                           variable.element_text(*f.element, c.bytes), f.kernel, index_text(f.block, f.grid_size));
+  const std::string where = fmt::format("shared {}, kernel {}, block {}", variable.element_text(*f.element, c.bytes),
+                                        f.kernel, index_text(f.block, f.grid_size));
   for (const Conflict::Side& side : {c.earlier, c.later})
     f.parts.push_back(part_by(*kernel_, name_of(side.how.kind), side.line, side.thread));
+  f.count = found.count;
+  if (lacks_fences) {
+    f.id = "fence.missing";
+    f.kind = "writer";
+    f.headline = "FENCE MISSING: " + where;
+    const FlagWords words = words_of_flag(c.flag->is_lock);
+    f.parts.insert(f.parts.begin() + 1, {part_by(*kernel_, words.set, c.flag->set_line, c.earlier.thread),
+                                         part_by(*kernel_, words.seen, c.flag->seen_line, c.later.thread)});
+    f.advice = advice_on_fences(f.parts, c.flag->is_lock, true);
+    return f;
+  }
+  f.id = "race.shared";
+  f.kind = name_of(hazard);
+  f.headline = fmt::format("RACE ({}): {}", f.kind, where);
   f.advice = is_update(key, found) && !combines_elements(*kernel_, f.parts.back().where)
                  ? advice_on_update(f.parts.back().where.line)
                  : advice_on(c, hazard, *kernel_->module);
-  f.count = found.count;
   return f;
 }
 

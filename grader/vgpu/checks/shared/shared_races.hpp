@@ -1,5 +1,6 @@
 // The check race.shared: attached to a device, it finds the races on shared memory in what the kernels do. They are
-// found by what orders the accesses, not by what the values became: under every schedule in which both happen.
+// found by what orders the accesses, not by what the values became: under every schedule in which both happen. Where a
+// flag or a lock stands between the two, without its fences, it is fence.missing.
 #pragma once
 
 #include <cstdint>
@@ -55,8 +56,9 @@ class SharedRaces : public Check, private ConflictSink<Conflict> {
   void join(Observer& fork) override;
 
  private:
-  /// Both lines, number of the array, hazard, use of a plain read.
-  using Key = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, Hazard, ReadUse>;
+  /// Both lines, number of the array, whether only fences are missing, hazard (then of no interest), use of a plain
+  /// read.
+  using Key = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, bool, Hazard, ReadUse>;
   /// The one of the lowest block, and how many there are.
   struct Found {
     Conflict example;
@@ -68,6 +70,7 @@ class SharedRaces : public Check, private ConflictSink<Conflict> {
   void conflict(const Conflict& c) override;
   void guessed(std::uint32_t line) override { guesses_.insert(line); }
   void add(const Key& key, const Found& found);
+  void leave_out_flags();
   void join_warps();
   bool is_update(const Key& key, const Found& found) const;
   Finding describe(const Key& key, const Found& found) const;

@@ -101,6 +101,21 @@ bool leaves_word(const Access& atomic, unsigned lane, std::uint64_t address) {
   return is_sum && word_of(1) == 0;
 }
 
+bool only_loads(const Access& atomic, unsigned lane, std::uint64_t address) {
+  if (!atomic.block || !atomic.inst || atomic.phase) return false;
+  const MemoryForm form = form_of(atomic.inst);
+  return form.has_result && form.atomic && atomic_operation(form.atomic) != "exch" &&
+         leaves_word(atomic, lane, address);
+}
+
+bool counts(const Access& atomic) {
+  if (!atomic.block || !atomic.inst || atomic.phase) return false;
+  const MemoryForm form = form_of(atomic.inst);
+  if (!form.atomic) return false;
+  const std::string_view operation = atomic_operation(form.atomic);
+  return operation != "exch" && operation != "cas";
+}
+
 bool orders_lanes(const Access& atomic) {
   if (!atomic.block || !atomic.inst || atomic.phase || !form_of(atomic.inst).has_result) return false;
   for (const unsigned lane : lanes_in(lanes_that_change(atomic)))

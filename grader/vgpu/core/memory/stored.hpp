@@ -37,6 +37,12 @@ std::uint32_t word_now(const Access& access, unsigned lane, std::uint64_t addres
 /// there, or replace it as a whole? So do atomicAdd and atomicOr of 0, a compare-and-swap by what it compares with, and
 /// atomicExch: they read and write, and do not look at what a word is.
 bool leaves_word(const Access& atomic, unsigned lane, std::uint64_t address);
+/// Does the atomic of this lane do to that word what a load does? So do those of leaves_word() with a result, other
+/// than atomicExch.
+bool only_loads(const Access& atomic, unsigned lane, std::uint64_t address);
+/// Does the atomic make its value of the one that it finds, whatever that is, as atomicAdd and atomicMax do? So neither
+/// atomicExch nor a compare-and-swap.
+bool counts(const Access& atomic);
 /// Do several lanes get results of this atomic at the same place, of which one changes it? Then their order decides who
 /// gets which.
 bool orders_lanes(const Access& atomic);
