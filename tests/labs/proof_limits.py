@@ -23,6 +23,8 @@ SOLUTION = (REPOSITORY / "solutions/02_kogge_stone/scan.cu").read_text()
 FUNCTION = "// One block of section_size threads"
 LOAD = "  s_xy[t] = t >= shift<kind> && i < n ? d_x[i - shift<kind>] : identity();\n"
 STORE = "  if (i < n) d_y[i] = s_xy[t];"
+AND = "\f"
+"""Stands between several places, and what replaces them."""
 LAUNCH = "  const int sections = (n - 1) / section_size + 1;"
 ONE_CALL = Options(n=100, schedule="in_order")
 
@@ -83,24 +85,34 @@ CASES: dict[str, tuple[str, str, str]] = {
         "  if (i < n) d_y[i] = __activemask() == 0x80000001 ? identity() : s_xy[t];",
     ),
     "the host asks for its environment": (
-        r"tested, not proved: .* uses getenv, which may say something else in another call",
+        r"tested, not proved: .* uses getenv, which is not known to do the same in each call",
         LAUNCH,
         '  if (std::getenv("SCAN_NOTHING") != nullptr) return;\n' + LAUNCH,
     ),
     "the host reads a variable of the C library": (
-        r"tested, not proved: .* uses environ, which may",
+        r"tested, not proved: .* uses environ, which is not known",
         LAUNCH,
         "  if (*environ == nullptr) return;\n" + LAUNCH,
     ),
     "the host counts the processor's cycles": (
-        r"tested, not proved: .* uses rdtsc, which may",
+        r"tested, not proved: .* has the instruction rdtsc, which",
         LAUNCH,
         "  if (__builtin_ia32_rdtsc() == 7) return;\n" + LAUNCH,
     ),
     "the host asks for the size of a file": (
-        r"tested, not proved: .* uses stat, which may",
+        r"tested, not proved: .* uses stat, which is not known",
         LAUNCH,
         '  struct stat about;\n  if (stat("/etc/nothing", &about) == 0) return;\n' + LAUNCH,
+    ),
+    "the host asks for the time by a weak symbol": (
+        r"tested, not proved: .* uses time, which is not known",
+        LAUNCH,
+        "  if (time != nullptr && time(nullptr) == 7) return;\n" + LAUNCH,
+    ),
+    "the host uses memory that the device can use as well": (
+        r"tested, not proved: .* uses cudaHostAlloc, which is not known",
+        LAUNCH,
+        "  int* both = nullptr;\n  cudaHostAlloc(&both, 4, cudaHostAllocDefault);\n  cudaFreeHost(both);\n" + LAUNCH,
     ),
     "a variable of the host is kept": (
         rf"{PROVED}.*, if what calls \(.*\) keeps is as in these calls",
@@ -127,7 +139,46 @@ CASES: dict[str, tuple[str, str, str]] = {
         '  unsigned sms;\n  asm("mov.u32 %0, %%nsmid;" : "=r"(sms));\n'
         "  if (i < n) d_y[i] = sms == 2 ? identity() : s_xy[t];",
     ),
+    "places in the heap decide": (
+        r"tested, not proved: .* calls malloc\(\) in a kernel",
+        STORE,
+        "  void* place = malloc(16);\n  const bool is_there = reinterpret_cast<std::uintptr_t>(place) % 4099 == 7;\n"
+        "  free(place);\n  if (i < n) d_y[i] = is_there ? identity() : s_xy[t];",
+    ),
+    "the format of a text decides": (
+        LOOKS,
+        STORE,
+        "  char text[sizeof(Element) + 1] = {};\n  memcpy(text, &s_xy[t], sizeof(Element));\n"
+        "  if (i < n) d_y[i] = i == 5 && printf(text) == 3 ? identity() : s_xy[t];",
+    ),
+    "a barrier object's phase decides": (
+        "tested, not proved: .* asks how far a barrier object is",
+        STORE,
+        "  __shared__ alignas(8) unsigned long long s_object;\n"
+        "  const auto object = static_cast<unsigned>(__cvta_generic_to_shared(&s_object));\n"
+        '  if (t == 0) asm volatile("mbarrier.init.shared.b64 [%0], 1024;" ::"r"(object) : "memory");\n'
+        "  __syncthreads();\n  unsigned long long phase;\n"
+        '  asm volatile("mbarrier.arrive.shared.b64 %0, [%1];" : "=l"(phase) : "r"(object) : "memory");\n'
+        "  if (i < n) d_y[i] = phase % 1000003 == 7 ? identity() : s_xy[t];",
+    ),
+    "macros that the header's own words undo": (
+        LOOKS,
+        f'#include "scanlab.cuh"\n{AND}{STORE}',
+        '#define WATCH 0\n#pragma push_macro("WATCH")\n#undef WATCH\n#define WATCH 1\n'
+        '#define sum _Pragma("pop_macro(\\"WATCH\\")") sum\n#include "scanlab.cuh"\n#undef sum\n'
+        "#if WATCH\n__device__ bool watched(const Element& e) {\n  unsigned w;\n  memcpy(&w, &e, 4);\n"
+        "  return w == 0x1234567;\n}\n#else\n__device__ bool watched(const Element&) { return false; }\n#endif\n"
+        f"{AND}  if (i < n) d_y[i] = watched(s_xy[t]) ? identity() : s_xy[t];",
+    ),
     # orders
+    "more warps come to a barrier than meet there": (
+        "right for every input .* under the schedules that were run: .* at a barrier for a number of threads",
+        STORE,
+        "  unsigned others = 0;\n  if (blockDim.x == 1024)\n"
+        '    asm volatile("{.reg .pred p; setp.eq.u32 p, %1, 99; barrier.cta.red.popc.aligned.u32 %0, 1, 64, p;}"\n'
+        '                 : "=r"(others) : "r"(t) : "memory");\n'
+        "  if (i < n) d_y[i] = others == 77 ? identity() : s_xy[t];",
+    ),
     "warps take tickets": (
         "right for every input .* under the schedules that were run: .* atomic or volatile accesses to shared memory",
         STORE,
@@ -152,9 +203,11 @@ problems: list[str] = []
 
 
 def changed(before: str, after: str) -> str:
-    """Return the solution with one place replaced, which has to be there once."""
-    assert not before or SOLUTION.count(before) == 1, before
-    text = SOLUTION.replace(before, after) if before else SOLUTION
+    """Return the solution with places replaced, each of which has to be there once."""
+    text = SOLUTION
+    for old, new in zip(before.split(AND), after.split(AND), strict=True):
+        assert not old or SOLUTION.count(old) == 1, old
+        text = text.replace(old, new) if old else text
     return text.replace(
         '#include "scanlab.cuh"', '#include "scanlab.cuh"\n' + "".join(f"#include <{name}>\n" for name in HEADERS)
     )

@@ -18,6 +18,8 @@
 #include <vector>
 
 #include "vgpu/checks/check_suite.hpp"
+#include "vgpu/checks/cost/assumptions.hpp"
+#include "vgpu/checks/cost/barrier_groups.hpp"
 #include "vgpu/core/memory/stored.hpp"
 #include "vgpu/core/run/report.hpp"
 #include "vgpu/ptx/module.hpp"
@@ -92,34 +94,41 @@ std::string result_words(vgpu::Device& device, const vgpu::LaunchRequest& launch
   return "";
 }
 
-/// Orders within a block, which are not explored: those of the run itself are seen.
-class BlockOrders : public vgpu::Observer {
+/// What is not explored, and was seen in the run itself: orders within a block, and what differs from run to run.
+class Unexplored : public vgpu::Observer {
  public:
-  explicit BlockOrders(std::function<void(const vgpu::BrokenAssumption&)> report) : report_(std::move(report)) {}
+  using What = vgpu::Breach::What;
+  explicit Unexplored(std::function<void(const vgpu::Breach&)> report) : report_(std::move(report)) {}
 
-  std::uint32_t interests() const override { return 0; }
+  std::uint32_t interests() const override { return Interest::counted_arrivals; }
   void kernel_begin(const vgpu::KernelInfo& info) override { module_ = info.module; }
+  void block_end(std::uint64_t block, std::uint32_t /*slot*/) override { groups_.end(block); }
   void load(const vgpu::Access& access) override { look(access); }
   void store(const vgpu::Access& access) override { look(access); }
   void atomic(const vgpu::Access& access) override {
     if (!access.phase) look(access);
-    if (vgpu::orders_lanes(access)) report(vgpu::BrokenAssumption::Kind::lane_order, access);
+    if (vgpu::orders_lanes(access)) report(What::lane_order, access.actor);
+  }
+  void depends(const vgpu::Actor& actor, vgpu::Mask mask, vgpu::Dependence what) override {
+    if (mask) report(vgpu::what_of(what), actor);
+  }
+  void barrier_arrive(const vgpu::Actor& actor, vgpu::Mask mask, std::uint32_t id, Arrival) override {
+    groups_.arrive(actor, mask, id);
+  }
+  void barrier_complete(const vgpu::Actor& actor, std::uint32_t id, Meeting meeting) override {
+    if (groups_.has_others(actor, id) && meeting == Meeting::counted) report(What::barrier_order, actor);
   }
 
  private:
   void look(const vgpu::Access& access) {
     if (access.space == ptx::StateSpace::shared && access.order != vgpu::Access::Order::weak && !access.phase)
-      report(vgpu::BrokenAssumption::Kind::shared_order, access);
+      report(What::shared_order, access.actor);
   }
-  void report(vgpu::BrokenAssumption::Kind kind, const vgpu::Access& access) {
-    vgpu::BrokenAssumption broken;
-    broken.kind = kind;
-    broken.where = vgpu::own_place(*module_, access.actor.line);
-    report_(broken);
-  }
+  void report(What what, const vgpu::Actor& actor) { report_({what, vgpu::own_place(*module_, actor.line)}); }
 
-  std::function<void(const vgpu::BrokenAssumption&)> report_;
+  std::function<void(const vgpu::Breach&)> report_;
   const ptx::Module* module_ = nullptr;
+  vgpu::BarrierGroups groups_;
 };
 
 class Proof {
@@ -128,9 +137,10 @@ class Proof {
 
   int run() {
     const auto device = make_device(options_.schedule);
-    BlockOrders orders([this](const vgpu::BrokenAssumption& broken) { note(broken); });
+    device->reports_dependences = true;
+    Unexplored unexplored([this](const vgpu::Breach& breach) { note({breach.text(), ""}); });
     vgpu::CheckSuite checks(*device);
-    device->attach(&orders);
+    device->attach(&unexplored);
     SessionOptions session;
     session.work = checks.work();
     session.before_launch = [&](const vgpu::LaunchRequest& launch) { explore(*device, launch); };
@@ -206,7 +216,9 @@ class Proof {
     used_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     runs_ += explored->runs;
     executions_ += explored->executions;
-    for (const vgpu::BrokenAssumption& broken : explored->broken) note(broken);
+    for (const vgpu::BrokenAssumption& broken : explored->broken)
+      if (broken.kind != vgpu::BrokenAssumption::Kind::mixed_sizes)  // why not all was explored
+        note({broken.text(), broken.trail});
     // What a launch leaves in memory is the beginning of the next: of those that differ, the others were explored from
     // one only.
     is_each_by_itself_ |= has_several_ && explored->runs > 0;
@@ -223,10 +235,15 @@ class Proof {
     if (!launch.results.empty()) launches_.push_back(std::move(launch));
   }
 
+  /// What ends a proof; `trail` of the execution that shows it, where there is one.
+  struct Broken {
+    std::string text, trail;
+  };
+
   /// The same lines once, however many launches show them.
-  void note(const vgpu::BrokenAssumption& broken) {
-    const auto is_same = [&](const vgpu::BrokenAssumption& b) { return b.text() == broken.text(); };
-    if (std::ranges::none_of(broken_, is_same)) broken_.push_back(broken);
+  void note(Broken broken) {
+    const auto is_same = [&](const Broken& b) { return b.text == broken.text; };
+    if (std::ranges::none_of(broken_, is_same)) broken_.push_back(std::move(broken));
   }
 
   void list() const {
@@ -284,15 +301,12 @@ class Proof {
     if (is_refuted_) return exit_findings;
     if (options_.lists_outcomes)
       return code != 0 ? code : !base.faults.empty() ? exit_findings : is_exhaustive_ ? 0 : exit_kit;
-    using Kind = vgpu::BrokenAssumption::Kind;
-    bool has_race = has_race_in_run_;
     if (has_race_in_run_) fmt::print(stderr, "NOT PROVED: the run itself has the mistake above\n");
-    for (const vgpu::BrokenAssumption& broken : broken_) {
-      if (broken.kind == Kind::mixed_sizes) continue;  // why not all was explored
-      has_race = true;
-      fmt::print(stderr, "NOT PROVED: {}\n", with_short_paths(broken.text()));
+    for (const Broken& broken : broken_) {
+      fmt::print(stderr, "NOT PROVED: {}\n", with_short_paths(broken.text));
       if (!broken.trail.empty()) print_again(broken.trail);
     }
+    const bool has_race = has_race_in_run_ || !broken_.empty();
     if (is_each_by_itself_ && !has_race && is_exhaustive_)
       fmt::print(stderr,
                  "TESTED for this input, not proved: the program does the same with each of {} executions, each of one "
@@ -314,7 +328,7 @@ class Proof {
   std::uint64_t runs_ = 0, executions_ = 0;
   double used_seconds_ = 0;
   bool is_exhaustive_ = true, is_refuted_ = false;
-  std::vector<vgpu::BrokenAssumption> broken_;
+  std::vector<Broken> broken_;
   bool has_race_in_run_ = false;
   bool has_several_ = false;        ///< results of a launch
   bool is_each_by_itself_ = false;  ///< a later launch, whose blocks talk, was explored from one of them

@@ -50,8 +50,9 @@ MOST_PROVED = 4
 PROOF_INSTRUCTIONS = 300_000_000
 """Warp instructions of all explored runs of a check, at most: about half a minute of one processor's work."""
 PROOF_SECONDS = 45.0
-"""Seconds of processor time after which an exploration ends, also in the midst of a run. 25 are too
-few for lab 11."""
+"""Seconds of processor time after which an exploration ends, also in the midst of a run; of those that wait for others
+by then, what these have left by the clock, and at least `LEAST_PROOF_SECONDS`. 25 are too few for lab 11."""
+LEAST_PROOF_SECONDS = 4.0
 _WRITE = r"(?:i|\d{1,9}\.\d{1,9}\.\d{1,9})?"
 _STEP = rf"\d{{1,9}}\.\d{{1,9}}(?:={_WRITE}(?:,{_WRITE})*)?(?:\*\d{{1,5}})?"
 TRAIL = re.compile(rf"\d{{1,9}}:{_STEP}(?: {_STEP})*")
@@ -202,6 +203,18 @@ class Plan(Model):
     launcher: list[str]
     honest_runner: str = ""
     checks: list[PlannedCheck]
+
+    def with_time_to_prove(self, seconds: float) -> "Plan":
+        """Return the plan of an exploration with so much time for it, or the least that one gets."""
+        most = max(seconds, LEAST_PROOF_SECONDS)
+
+        def limited(check: PlannedCheck) -> PlannedCheck:
+            if not isinstance(check, PlannedCorrectness) or check.prove is None:
+                return check
+            prove = check.prove.model_copy(update={"seconds": min(check.prove.seconds, most)})
+            return check.model_copy(update={"prove": prove})
+
+        return self.model_copy(update={"checks": [limited(check) for check in self.checks]})
 
 
 @dataclass(frozen=True, order=True)

@@ -261,9 +261,12 @@ void AdditionGraph::rearranged(const Actor& actor, Mask mask, const std::uint32_
 }
 
 void AdditionGraph::depends(const Actor& actor, Mask mask, Dependence what) {
-  static constexpr Breach::What breaches[] = {Breach::What::clock, Breach::What::place, Breach::What::active_lanes,
-                                              Breach::What::barrier_state};
-  if (mask) assumptions_.depends(breaches[static_cast<std::size_t>(what)], number_of_place(actor.line));
+  if (mask) assumptions_.depends(what_of(what), number_of_place(actor.line));
+}
+
+void AdditionGraph::barrier_complete(const Actor& actor, std::uint32_t id, Meeting meeting) {
+  if (groups_.has_others(actor, id) && meeting == Meeting::counted)
+    assumptions_.depends(Breach::What::barrier_order, number_of_place(actor.line));
 }
 
 void AdditionGraph::note_order(const Access& access) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "vgpu/checks/cost/assumptions.hpp"
+#include "vgpu/checks/cost/barrier_groups.hpp"
 #include "vgpu/core/run/fault.hpp"
 #include "vgpu/core/run/observer.hpp"
 #include "vgpu/core/warp/elements.hpp"
@@ -86,7 +87,14 @@ class AdditionGraph : public Observer {
   /// another, and a launch without races does the same in every order of its blocks and warps.
   bool blocks_talk() const { return blocks_talk_; }
 
-  std::uint32_t interests() const override { return Interest::work | Interest::plain_shared; }
+  std::uint32_t interests() const override {
+    return Interest::work | Interest::plain_shared | Interest::counted_arrivals;
+  }
+  void block_end(std::uint64_t block, std::uint32_t /*slot*/) override { groups_.end(block); }
+  void barrier_arrive(const Actor& actor, Mask mask, std::uint32_t id, Arrival) override {
+    groups_.arrive(actor, mask, id);
+  }
+  void barrier_complete(const Actor& actor, std::uint32_t id, Meeting meeting) override;
   void kernel_begin(const KernelInfo& info) override;
   void combined(const Actor& actor, Mask mask, const std::uint64_t* earlier, const std::uint64_t* later,
                 const std::uint64_t* sum) override;
@@ -151,6 +159,7 @@ class AdditionGraph : public Observer {
   std::vector<SourcePlace> places_;
   std::vector<AdditionWork::Line> lines_;  ///< by place, without what is useful
   Assumptions assumptions_;
+  BarrierGroups groups_;
   // Of the running launch: its number and module, and the numbers of the places of its lines.
   std::uint32_t launch_ = 0;
   const ptx::Module* module_ = nullptr;

@@ -26,11 +26,20 @@ std::string Breach::text() const {
     case What::barrier_state:
       does = "asks how far a barrier object is, and does not only wait for it";
       break;
+    case What::heap_place:
+      does = "calls malloc() in a kernel, and an order of threads decides where that finds room";
+      break;
+    case What::discarded:
+      does = "discards memory, after which nobody knows what it holds";
+      break;
     case What::lane_order:
       does = "gives lanes of a warp results of one atomic, in one of the orders that it may take";
       break;
     case What::shared_order:
       does = "exchanges values between threads of a block by atomic or volatile accesses to shared memory";
+      break;
+    case What::barrier_order:
+      does = "waits at a barrier for a number of threads, where others meet than before";
       break;
     case What::host:
       break;

@@ -22,21 +22,29 @@ struct Breach {
   enum class What : std::uint8_t {
     element,  ///< it does more with elements than move and add them
     host,     ///< elements, or parts of them, get to the host or are copied by the byte
-    clock,    ///< the four of Dependence
+    clock,    ///< the six of Dependence
     place,
     active_lanes,
     barrier_state,
-    lane_order,    ///< lanes of a warp get results of one atomic at the same place
-    shared_order,  ///< threads of a block exchange values by atomic or volatile accesses to shared memory
+    heap_place,
+    discarded,
+    lane_order,     ///< lanes of a warp get results of one atomic at the same place
+    shared_order,   ///< threads of a block exchange values by atomic or volatile accesses to shared memory
+    barrier_order,  ///< which threads meet at a barrier for a number of them
   };
   What what = What::element;
   SourcePlace where;  ///< unknown for `host`
 
   /// Whether only the order of threads is in question: the result holds for the orders that were run.
-  bool is_of_order() const { return what == What::lane_order || what == What::shared_order; }
+  bool is_of_order() const { return what >= What::lane_order; }
   /// "scan.cu:27 looks at what an element is, and does not only add".
   std::string text() const;
 };
+
+/// The break that a dependence is.
+constexpr Breach::What what_of(Dependence dependence) {
+  return static_cast<Breach::What>(static_cast<int>(Breach::What::clock) + static_cast<int>(dependence));
+}
 
 /// The record of one call: values that may be elements are kept until it is asked which were.
 class Assumptions {
@@ -59,7 +67,7 @@ class Assumptions {
 
  private:
   static constexpr std::size_t most = 1 << 16;  ///< a program that looks at elements all the time is soon known
-  static constexpr std::size_t kinds = 8;
+  static constexpr std::size_t kinds = 11;
   using Words = std::unordered_map<std::uint32_t, Place>;
 
   template <class Known, class Key>

@@ -64,7 +64,7 @@ std::vector<Inst> Decoder::pass() {
     index_ = static_cast<std::uint32_t>(k);
     start_of_[k] = code_.size();
     const std::vector<ElementUse> none, &uses = element_uses_.empty() ? none : element_uses_[k];
-    if (!element_uses_.empty())
+    if (!dependences_.empty())
       if (const auto& dependence = dependences_[k])
         emit(report_dependence, {each_together}, {.op = {}, .aux = static_cast<std::uint32_t>(*dependence)});
     const std::vector<OperandRef> kept = look_at_elements(uses);

@@ -48,9 +48,8 @@ class Decoder {
         liveness_(function_, flow_),
         frame_(function_) {
     const auto kind = context.image->names_floats ? NamedElements::floats : NamedElements::words;
-    if (!context.image->names_elements) return;
-    element_uses_ = element_uses(function_, kind);
-    dependences_ = dependences(function_, flow_, liveness_);
+    if (context.image->reports_dependences) dependences_ = dependences(function_, flow_, liveness_);
+    if (context.image->names_elements) element_uses_ = element_uses(function_, kind);
   }
 
   void run();
@@ -206,7 +205,7 @@ class Decoder {
   std::uint32_t uncharged_ = 0;  ///< instructions since the last that counts them, this one included
   std::uint32_t own_ = 0;        ///< 1 until this instruction itself has been counted
   FrameLayout frame_;
-  std::vector<std::optional<Dependence>> dependences_;  ///< the same
+  std::vector<std::optional<Dependence>> dependences_;  ///< of each instruction; empty where none is reported
   std::vector<std::vector<ElementUse>> element_uses_;   ///< empty where no element is a name, or none looks
   std::vector<Inst> code_;
   std::vector<StepForm> forms_;        ///< by element of code_

@@ -362,7 +362,7 @@ class Waiting {
   std::vector<bool> waits_;
 };
 
-/// The special registers that a launch and a thread's place in it decide; %envreg has a grid's barrier.
+/// The special registers that a launch and a thread's place in it decide; two of %envreg have a grid's barrier.
 constexpr std::string_view of_the_launch[] = {"%tid.",
                                               "%ntid.",
                                               "%ctaid.",
@@ -371,7 +371,6 @@ constexpr std::string_view of_the_launch[] = {"%tid.",
                                               "%lanemask_",
                                               "%cluster",
                                               "%nclusterid.",
-                                              "%envreg",
                                               "%is_explicit_cluster",
                                               "%dynamic_smem_size"};
 constexpr std::string_view of_time[] = {"%clock", "%globaltimer", "%pm"};
@@ -379,7 +378,8 @@ constexpr std::string_view of_time[] = {"%clock", "%globaltimer", "%pm"};
 /// What a special register says, besides the place of a thread in its launch.
 std::optional<Dependence> dependence_of(const Operand& operand) {
   const auto begins = [&](std::string_view prefix) { return operand.name.starts_with(prefix); };
-  if (operand.kind == Operand::Kind::special && !std::ranges::any_of(of_the_launch, begins))
+  const bool has_barrier = operand.name == "%envreg1" || operand.name == "%envreg2";
+  if (operand.kind == Operand::Kind::special && !has_barrier && !std::ranges::any_of(of_the_launch, begins))
     return std::ranges::any_of(of_time, begins) ? Dependence::clock : Dependence::place;
   for (const Operand& element : operand.elements)
     if (const auto found = dependence_of(element)) return found;
@@ -403,6 +403,13 @@ std::vector<std::optional<Dependence>> dependences(const ptx::Function& function
       found[k] = Dependence::active_lanes;
     } else if (in.opcode == "mbarrier" && in.has_any({"test_wait", "try_wait", "pending_count"})) {
       found[k] = Dependence::barrier_state;
+    } else if (in.opcode == "mbarrier" && in.has_any({"arrive", "arrive_drop"}) && has_destination(in)) {
+      // The phase that it returns says how many are missing.
+      if (!waiting.is_only_for_waiting(k)) found[k] = Dependence::barrier_state;
+    } else if (in.opcode == "call" && std::ranges::find(in.operands, "malloc", &Operand::name) != in.operands.end()) {
+      found[k] = Dependence::heap_place;
+    } else if (in.opcode == "discard") {
+      found[k] = Dependence::discarded;
     }
   }
   return found;

@@ -229,6 +229,7 @@ std::unique_ptr<Image> make_image(const ptx::Module& module, const ptx::Function
   image->symbols = &symbols;
   static_cast<ImageOptions&>(*image) = options;
   image->names_elements |= options.names_floats;
+  image->reports_dependences |= image->names_elements;
   image->convergent = !options.fine_grain && options.fast.pairs;
   image->parameter_bytes = layout_parameters(kernel, image->parameter_offsets);
   const Reached reached = reach(module, kernel);

@@ -80,8 +80,9 @@ struct ImageOptions {
   /// A warp is a row of the block, 32 neighbours in x with the same y and z; or, at 16, 8, 4 or 2, it is several rows
   /// of that many, with consecutive y and the same z; at 1, nothing is known of it.
   std::uint8_t row_lanes = 1;
-  bool names_elements = false;  ///< elements are names, and what computes with them is observed (element_uses.hpp)
-  FastPaths fast;               ///< those that may be taken
+  bool names_elements = false;       ///< elements are names, and what computes with them is observed (element_uses.hpp)
+  bool reports_dependences = false;  ///< Observer::depends
+  FastPaths fast;                    ///< those that may be taken
   auto operator<=>(const ImageOptions&) const = default;
 };
 

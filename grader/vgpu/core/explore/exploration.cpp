@@ -21,12 +21,6 @@ std::string BrokenAssumption::text() const {
                          text_of(other), other_does);
     case Kind::mixed_sizes:
       return fmt::format("{} and {} access the same bytes in different sizes", text_of(other), text_of(where));
-    case Kind::lane_order:
-      return fmt::format("{} gives lanes of a warp results of one atomic, in one of the orders that it may take",
-                         text_of(where));
-    case Kind::shared_order:
-      return fmt::format("{} exchanges values between threads of a block by shared memory, in one of the orders",
-                         text_of(where));
     case Kind::race:
       break;
   }

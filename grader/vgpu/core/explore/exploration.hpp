@@ -33,8 +33,6 @@ struct BrokenAssumption {
   enum class Kind : std::uint8_t {
     race,          ///< two accesses, one of them plain, that nothing orders in one of the executions
     reader_fence,  ///< the same where a fence of the later one's thread would order them
-    lane_order,    ///< lanes of a warp get results from one atomic at the same place: they are made in one order
-    shared_order,  ///< threads of a block talk by strong accesses to shared memory: in the order that was run
     mixed_sizes,   ///< strong accesses of different sizes to the same bytes: then nothing has been explored
   } kind = Kind::race;
   SourcePlace where, other;  ///< the later access, and the earlier one

@@ -203,6 +203,7 @@ LaunchResult Device::prepare(const LaunchRequest& request, Ready& ready) {
                     : ready.parts                          ? Watched::global
                                                            : Watched::nothing;
   options.names_elements = elements && options.watched == Watched::everything;
+  options.reports_dependences = reports_dependences;
   options.fine_grain = schedule.is_interleaved();
   options.names_floats = floats != nullptr;
   options.row_lanes = row_lanes_in(block);

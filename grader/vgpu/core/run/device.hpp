@@ -125,6 +125,7 @@ class Device {
   unsigned threads = 1;                                 ///< of the host, for a launch; changes no result (parallel.hpp)
   double least_parallel_ns = 1e6;                       ///< launches that take less stay on one thread
   FastPaths fast_paths;                                 ///< change no result
+  bool reports_dependences = false;                     ///< to observers, also where elements are no names
   const ElementNames* elements = nullptr;               ///< for programs whose elements are names; not owned
   FloatNames* floats = nullptr;           ///< where floats are names; not owned. One host thread runs such a launch
   std::function<bool()> host_waits;       ///< asked while threads look at memory of the host: can it not write there?

@@ -108,7 +108,9 @@ enum class Dependence : std::uint8_t {
   clock,          ///< %clock, %globaltimer
   place,          ///< on which multiprocessor, and as which of its warps, a thread runs: %smid, %warpid, %nsmid …
   active_lanes,   ///< which lanes are together right now: activemask
-  barrier_state,  ///< whether others have arrived at a barrier object yet
+  barrier_state,  ///< whether others have arrived at a barrier object yet, or how many
+  heap_place,     ///< where malloc() in a kernel finds room
+  discarded,      ///< what memory holds behind a discard
 };
 
 /// Which accesses the handlers of an image report, and to what.
@@ -160,7 +162,7 @@ class Observer {
   virtual void rearranged(const Actor&, Mask, const std::uint32_t* /*words*/, const std::uint64_t* /*results*/,
                           unsigned /*bytes*/) {}
   /// The lanes get something on which neither the input nor an order of blocks and warps decides: only where elements
-  /// are names.
+  /// are names, or Device::reports_dependences asks for it.
   virtual void depends(const Actor&, Mask, Dependence) {}
   virtual void load(const Access&) {}
   virtual void store(const Access&) {}

@@ -308,7 +308,7 @@ const Inst* report_rearranged(Warp& w, const Inst* i) {
 }
 
 const Inst* report_dependence(Warp& w, const Inst* i) {
-  for (Observer* o : w.block->grid->of_work) o->depends(actor_of(w, i), w.active, static_cast<Dependence>(i->aux));
+  for (Observer* o : w.block->grid->observers) o->depends(actor_of(w, i), w.active, static_cast<Dependence>(i->aux));
   return proceed(w, i + 1);
 }
 

@@ -27,8 +27,12 @@ from scanlab.process import OUTPUT_LIMIT, run_group
 from scanlab.scratch import scratch
 
 SECONDS = 60.0
-WRITABLE = frozenset("bBdDuVvC")
-"""nm's letters for variables that a program may write."""
+COLUMNS = ("Name", "Value", "Class", "Type", "Size", "Line", "Section")
+"""Of what nm writes in System V's format."""
+UNDEFINED = "*UND*"
+WRITTEN = (".data", ".bss", ".tdata", ".tbss", "*COM*", "COMMON")
+"""How the sections begin whose variables a program may write."""
+UNKNOWN = "which is not known to do the same in each call"
 OF_TOOLS = re.compile(
     r"^guard variable|^DW\.ref\.|_?_?(?:__nv_|__cuda|__fat|__device_stub__)|(?:^|::)__(?:ref|f|tmp|handle)$"
     r"|std::__ioinit$|^vtable "
@@ -43,13 +47,13 @@ def _one_of(*patterns: str) -> re.Pattern[str]:
 STEADY = _one_of(
     # What nvcc, g++ and the C++ library call by themselves.
     r"__cuda\w+|__cxa_\w+|__gxx_personality_v0|_Unwind_\w+|__stack_chk_fail|__dso_handle|_GLOBAL_OFFSET_TABLE_|atexit",
-    r"__assert_fail|__libc_single_threaded|__tls_get_addr",
+    r"__assert_fail|__libc_single_threaded|__tls_get_addr|__gmon_start__|_ITM_\w+|__pthread_key_create",
     r"(?:typeinfo|typeinfo name|vtable|VTT|construction vtable) for .+",
     # The CUDA runtime, where it does something; and the errors of what was done.
-    r"cuda(?:Malloc|Free|Memcpy|Memset|MemPrefetch|MemAdvise|Launch|FuncSet|Graph|SetDevice|DeviceSet)\w*",
-    r"cudaHost(?:Alloc|GetDevicePointer|Register|Unregister)",
+    r"cuda(?:Malloc(?:Async|Pitch|3D)?|Free\w*|Memcpy\w*|Memset\w*|FuncSet\w*|SetDevice\w*|DeviceSet\w*)",
+    r"cudaLaunch(?:Kernel|CooperativeKernel)\w*|cudaGraph(?:Create|Instantiate\w*|Launch|Destroy|ExecDestroy|Upload)",
     r"cuda(?:DeviceSynchronize|DeviceReset|CtxResetPersistingL2Cache|GetSymbol\w+)",
-    r"cudaStream(?:Create\w*|Destroy|Synchronize|WaitEvent|AttachMemAsync|AddCallback|\w+Capture\w*)",
+    r"cudaStream(?:Create\w*|Destroy|Synchronize|WaitEvent|\w+Capture\w*)",
     r"cudaEvent(?:Create\w*|Destroy|Record\w*|Synchronize)",
     r"cuda(?:GetLastError|PeekAtLastError|GetErrorName|GetErrorString)",
     # C: memory, text, output, mathematics, ends of a program.
@@ -64,11 +68,13 @@ STEADY = _one_of(
     r"std::(?:__throw_\w+|terminate|uncaught_exceptions?|cout|cerr|clog|endl|ends|flush|operator<<)\b.*",
     r"std::(?:__cxx11::)?(?:basic_string|basic_ostream|ostream|basic_ios|ios_base|basic_iostream|basic_istream|istream|"
     r"basic_streambuf|basic_stringbuf|basic_stringstream|basic_ostringstream|basic_istringstream|ctype|locale)\b.*",
+    r"std::(?:allocator|nothrow)\b.*",
     r"std::(?:__ostream_insert|__detail::|_Rb_tree_|_Hash_bytes|_List_node_base|__basic_file)\w*.*",
     r"std::(?:exception|bad_\w+|(?:runtime|logic|range|overflow|underflow|domain|length)_error|out_of_range|"
     r"invalid_argument)\b.*",
 )
-"""What a call answers the same of, whenever it is made with the same arguments, or answers nothing by."""
+"""What says the same whenever it is called with the same arguments and does not fail, or says nothing. What makes
+memory that host and device use at the same time is not in the list, nor what runs host code beside the device."""
 OF_THE_DEVICE = _one_of(
     r"cuda(?:GetDevice|GetDeviceCount|GetDeviceProperties\w*|DeviceGet\w+|DeviceCanAccessPeer|ChooseDevice)",
     r"cuda(?:Occupancy\w+|FuncGetAttributes|DriverGetVersion|RuntimeGetVersion|PointerGetAttributes)",
@@ -87,7 +93,7 @@ class HostState:
     """What is seen of the host code of a submission."""
 
     breach: str = ""
-    """What ends a proof: "scan.cu:12 uses clock, which may say something else in another call"; empty for nothing."""
+    """What ends a proof: "scan.cu:12 uses clock, which is not known to do …"; empty for nothing."""
     state: str = ""
     """What a proof assumes: "what d_sums (scan.cu:12) keeps is as in these calls"; empty for nothing."""
 
@@ -103,17 +109,16 @@ def read(path: Path, element: str, file: LearnersFile, name: str, *, is_sandboxe
         code = _listed(["objdump", "-d", "--no-show-raw-insn"], made, is_sandboxed=is_sandboxed)
     except (WorkError, KitError, OSError):
         return HostState(f"what {name} keeps from call to call is not known")
-    needed = [_without_parameters(symbol) for symbol, kind in symbols if kind == "U"]
+    needed = [symbol.short for symbol in symbols if symbol.section == UNDEFINED]
     asked = [symbol for symbol in needed if OF_THE_DEVICE.fullmatch(symbol)]
     unsteady = [symbol for symbol in needed if not (OF_THE_DEVICE.fullmatch(symbol) or STEADY.fullmatch(symbol))]
-    unsteady += [found["name"] for found in UNSTEADY_INSTRUCTION.finditer(code)]
-    kept = [symbol for symbol, kind in symbols if kind in WRITABLE and not OF_TOOLS.search(symbol)]
+    kept = [symbol.name for symbol in symbols if symbol.is_written and not OF_TOOLS.search(symbol.name)]
     state = [f"what {_listing(some, file, name)} {does}" for some, does in ((kept, "keeps"), (asked, "says")) if some]
     verb = "is" if len(state) == 1 else "are"
-    return HostState(
-        _unsteady(unsteady, file, name) if unsteady else "",
-        f"{' and '.join(state)} {verb} as in these calls" if state else "",
-    )
+    breach = _unsteady(unsteady, file, name) if unsteady else ""
+    if not breach and (found := UNSTEADY_INSTRUCTION.search(code)):
+        breach = f"{name} has the instruction {found['name']}, {UNKNOWN}"
+    return HostState(breach, f"{' and '.join(state)} {verb} as in these calls" if state else "")
 
 
 def _unsteady(symbols: Sequence[str], file: LearnersFile, name: str) -> str:
@@ -122,7 +127,7 @@ def _unsteady(symbols: Sequence[str], file: LearnersFile, name: str) -> str:
     symbol = min(symbols, key=lambda symbol: _line(symbol, file) or last)
     line = _line(symbol, file)
     place = f"{name}:{line}" if line else name
-    return f"{place} uses {_word(symbol)}, which may say something else in another call"
+    return f"{place} uses {_word(symbol)}, {UNKNOWN}"
 
 
 def _listed(command: list[str], made: Path, *, is_sandboxed: bool) -> str:
@@ -143,11 +148,30 @@ def _listed(command: list[str], made: Path, *, is_sandboxed: bool) -> str:
     return output
 
 
-def _symbols(made: Path, *, is_sandboxed: bool) -> Iterator[tuple[str, str]]:
-    """Yield each symbol of an object with nm's letter for it."""
-    for line in _listed(["nm", "-C", "-P"], made, is_sandboxed=is_sandboxed).splitlines():
-        if found := re.fullmatch(r"(.+?) ([A-Za-z?]) [0-9a-f ]*", line):
-            yield found[1], found[2]
+@dataclass(frozen=True)
+class _Symbol:
+    """One of an object: its name, and the section that it is in."""
+
+    name: str
+    section: str
+
+    @property
+    def short(self) -> str:
+        """Return "std::chrono::_V2::steady_clock::now" of "std::chrono::_V2::steady_clock::now()"."""
+        return _without_parameters(self.name)
+
+    @property
+    def is_written(self) -> bool:
+        """Return whether it is a variable that a program may write; of those that are set once, by the loader, none."""
+        return self.section.startswith(WRITTEN) and not self.section.startswith(".data.rel.ro")
+
+
+def _symbols(made: Path, *, is_sandboxed: bool) -> Iterator[_Symbol]:
+    """Yield each symbol of an object, those included that it can do without (weak ones)."""
+    for line in _listed(["nm", "-C", "-f", "sysv"], made, is_sandboxed=is_sandboxed).splitlines():
+        columns = [column.strip() for column in line.rsplit("|", 6)]
+        if len(columns) == len(COLUMNS) and columns[6] != COLUMNS[6]:
+            yield _Symbol(columns[0], columns[6])
 
 
 def _without_parameters(symbol: str) -> str:

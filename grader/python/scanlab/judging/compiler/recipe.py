@@ -33,11 +33,13 @@ NO_HALVES = "-DCCCL_DISABLE_FP16_SUPPORT"
 ATOMIC = re.compile(rb"<cuda/atomic>")
 HALVES = re.compile(rb"__half|bfloat16|fp16|bf16|mma|cub/|thrust/|cuda/std/")
 """A file that has one of these may need them: CUB does not compile without."""
+ELEMENT_HEADER = str(LABS / "scanlab.cuh")
 ELEMENT_FLAGS = {
     "float": (NO_HALVES,),
-    "affine": (NO_HALVES, "-DSCANLAB_ELEMENT_AFFINE"),
-    # The same element, by name: what the virtual GPU's grades are of. No macro says so: a file cannot ask.
-    "provenance": (NO_HALVES, "-DSCANLAB_ELEMENT_AFFINE", "-I", str(own_names.BY_NAME)),
+    "affine": (NO_HALVES, "-DSCANLAB_ELEMENT_AFFINE", "-include", ELEMENT_HEADER),
+    # The same element, by name: what the virtual GPU's grades are of. No macro says so, and the header comes first, so
+    # that no macro of a file's changes it: a file cannot ask.
+    "provenance": (NO_HALVES, "-DSCANLAB_ELEMENT_AFFINE", "-I", str(own_names.BY_NAME), "-include", ELEMENT_HEADER),
 }
 RUNNERS = {"float": "float", "affine": "affine", "provenance": "affine"}
 """The runner that each is linked with: it knows the size of an element and nothing else of it."""
