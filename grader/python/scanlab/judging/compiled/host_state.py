@@ -51,7 +51,7 @@ STEADY = _one_of(
     r"(?:typeinfo|typeinfo name|vtable|VTT|construction vtable) for .+",
     # The CUDA runtime, where it does something; and the errors of what was done.
     r"cuda(?:Malloc(?:Async|Pitch|3D)?|Free\w*|Memcpy\w*|Memset\w*|FuncSet\w*|SetDevice\w*|DeviceSet\w*)",
-    r"cudaLaunch(?:Kernel|CooperativeKernel)\w*|cudaGraph(?:Create|Instantiate\w*|Launch|Destroy|ExecDestroy|Upload)",
+    r"cudaLaunch(?:Kernel|CooperativeKernel)|cudaGraph(?:Create|Instantiate\w*|Launch|Destroy|ExecDestroy|Upload)",
     r"cuda(?:DeviceSynchronize|DeviceReset|CtxResetPersistingL2Cache|GetSymbol\w+)",
     r"cudaStream(?:Create\w*|Destroy|Synchronize|WaitEvent|\w+Capture\w*)",
     r"cudaEvent(?:Create\w*|Destroy|Record\w*|Synchronize)",
@@ -113,7 +113,7 @@ def read(path: Path, element: str, file: LearnersFile, name: str, *, is_sandboxe
     asked = [symbol for symbol in needed if OF_THE_DEVICE.fullmatch(symbol)]
     unsteady = [symbol for symbol in needed if not (OF_THE_DEVICE.fullmatch(symbol) or STEADY.fullmatch(symbol))]
     kept = [symbol.name for symbol in symbols if symbol.is_written and not OF_TOOLS.search(symbol.name)]
-    state = [f"what {_listing(some, file, name)} {does}" for some, does in ((kept, "keeps"), (asked, "says")) if some]
+    state = [_clause(some, does, file, name) for some, does in ((kept, "keep"), (asked, "say")) if some]
     verb = "is" if len(state) == 1 else "are"
     breach = _unsteady(unsteady, file, name) if unsteady else ""
     if not breach and (found := UNSTEADY_INSTRUCTION.search(code)):
@@ -201,9 +201,11 @@ def _placed(symbol: str, file: LearnersFile, name: str) -> str:
     return f"{_word(symbol)} ({name}:{line})" if line else _word(symbol)
 
 
-def _listing(symbols: Sequence[str], file: LearnersFile, name: str) -> str:
-    """Return the first of some symbols, with its place, and how many others there are."""
-    placed = list(dict.fromkeys(_placed(symbol, file, name) for symbol in symbols))  # a template's are there for each
+def _clause(symbols: Sequence[str], does: str, file: LearnersFile, name: str) -> str:
+    """Return "what d_sums (scan.cu:12) and 2 others keep"."""
+    in_order = sorted(symbols, key=lambda symbol: _line(symbol, file) or len(file.codes) + 1)
+    placed = list(dict.fromkeys(_placed(symbol, file, name) for symbol in in_order))  # a template's are there for each
     others = len(placed) - 1
-    more = f" and {others} other{'s' if others > 1 else ''}" if others else ""
-    return f"{placed[0]}{more}"
+    if not others:
+        return f"what {placed[0]} {does}s"
+    return f"what {placed[0]} and {others} other{'s' if others > 1 else ''} {does}"
