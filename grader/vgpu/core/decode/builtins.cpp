@@ -175,12 +175,17 @@ const Inst* by_lane(Warp& w, const Inst* i) {
   return i + 1;
 }
 
-/// What the text says decides what printf() returns: its words may be elements' names.
-void report_text(const Warp& w, unsigned l, Address address, const std::string& text) {
+/// The words that have a text, with the 0 at its end: it decides what printf() returns, and they may be elements'
+/// names.
+void report_text(Warp& w, unsigned l, Address address, std::size_t size) {
   constexpr std::uint64_t bytes = sizeof(std::uint32_t);
   std::uint64_t values[warp_size] = {};
-  for (std::uint64_t at = (bytes - address % bytes) % bytes; at + bytes <= text.size(); at += bytes) {
-    std::memcpy(&values[l], text.data() + at, bytes);
+  for (Address at = address / bytes * bytes; at <= address + size; at += bytes) {
+    try {
+      std::memcpy(&values[l], generic_byte(w, l, at, bytes), bytes);
+    } catch (const FaultException&) {
+      return;  // an array of chars ends within the word
+    }
     for (Observer* o : w.block->grid->of_work) o->computed_with(actor_of(w, w.pc), Mask{1} << l, values, bytes);
   }
 }
@@ -189,7 +194,7 @@ void print(Warp& w, const Program::Call& call, unsigned l) {
   int count = 0;
   const auto address = argument<std::uint64_t>(w, call, 0, l);
   const std::string pattern = text_at(w, l, address);
-  if (w.block->grid->image->names_elements) report_text(w, l, address, pattern);
+  if (w.block->grid->image->names_elements) report_text(w, l, address, pattern.size());
   const std::string text = format(w, l, pattern, argument<std::uint64_t>(w, call, 1, l), count);
   if (const auto& sink = *w.block->grid->print)
     sink(text);
