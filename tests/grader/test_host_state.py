@@ -99,6 +99,11 @@ void exclusive_scan(const Element* d_x, Element* d_y, int n) { begin(); }
             "what calls (scan.cu:2) and 1 other keep and what cudaGetDeviceCount (scan.cu:5) says are as in these "
             "calls",
         ),
+        (
+            'int hidden __attribute__((section("mine"))) = 1;\nvoid begin() {\n  ++hidden;\n}',
+            "",
+            "what hidden (scan.cu:2) keeps is as in these calls",
+        ),
         ("const int table[4] = {1, 2, 3, 4};\nvoid begin() {\n  printf(\"%d\", table[1]);\n}", "", ""),
     ],
 )  # fmt: skip

@@ -6,7 +6,7 @@ variable of a library, ends the proof with its line: the list can be too short, 
 is kept for the next call is often right (an array that is allocated once), and so is asking for the device's
 properties: these are named in the sentence.
 
-An object shows the functions and variables that it needs, its own variables in writable sections, where those of the
+An object shows the functions and variables that it needs, its own variables that may be written, where those of the
 device have their shadows, and its instructions. It does not show what host code makes of an address or of memory that
 nobody wrote: that is why the sentence is about the launches that were made.
 """
@@ -30,8 +30,10 @@ SECONDS = 60.0
 COLUMNS = ("Name", "Value", "Class", "Type", "Size", "Line", "Section")
 """Of what nm writes in System V's format."""
 UNDEFINED = "*UND*"
-WRITTEN = (".data", ".bss", ".tdata", ".tbss", "*COM*", "COMMON")
-"""How the sections begin whose variables a program may write."""
+OF_DATA, OF_ANY_DATA = frozenset("bBdDsSgGC"), frozenset("vVu")
+"""nm's letters for variables that a program may write, in whatever section, and for those that it may or may not."""
+CONSTANT = (".rodata", ".data.rel.ro")
+"""How the sections begin whose variables no program writes, or the loader alone."""
 UNKNOWN = "which is not known to do the same in each call"
 OF_TOOLS = re.compile(
     r"^guard variable|^DW\.ref\.|_?_?(?:__nv_|__cuda|__fat|__device_stub__)|(?:^|::)__(?:ref|f|tmp|handle)$"
@@ -81,7 +83,7 @@ OF_THE_DEVICE = _one_of(
 )
 """What is different on another device, and the same on one."""
 UNSTEADY_INSTRUCTION = re.compile(
-    r"^\s*[0-9a-f]+:\s+(?:rep\w* )?"
+    r"^ {0,16}[0-9a-f]{1,16}:[ \t]{1,16}"
     r"(?P<name>rdtscp?|rdpmc|rdrand|rdseed|rdpid|cpuid|xgetbv|syscall|sysenter|int|in|out|mrs|svc)\s",
     re.MULTILINE,
 )
@@ -150,9 +152,10 @@ def _listed(command: list[str], made: Path, *, is_sandboxed: bool) -> str:
 
 @dataclass(frozen=True)
 class _Symbol:
-    """One of an object: its name, and the section that it is in."""
+    """One of an object: its name, nm's letter for it, and the section that it is in."""
 
     name: str
+    letter: str
     section: str
 
     @property
@@ -162,8 +165,8 @@ class _Symbol:
 
     @property
     def is_written(self) -> bool:
-        """Return whether it is a variable that a program may write; of those that are set once, by the loader, none."""
-        return self.section.startswith(WRITTEN) and not self.section.startswith(".data.rel.ro")
+        """Return whether it is a variable that a program may write."""
+        return self.letter in OF_DATA | OF_ANY_DATA and not self.section.startswith((UNDEFINED, *CONSTANT))
 
 
 def _symbols(made: Path, *, is_sandboxed: bool) -> Iterator[_Symbol]:
@@ -171,7 +174,7 @@ def _symbols(made: Path, *, is_sandboxed: bool) -> Iterator[_Symbol]:
     for line in _listed(["nm", "-C", "-f", "sysv"], made, is_sandboxed=is_sandboxed).splitlines():
         columns = [column.strip() for column in line.rsplit("|", 6)]
         if len(columns) == len(COLUMNS) and columns[6] != COLUMNS[6]:
-            yield _Symbol(columns[0], columns[6])
+            yield _Symbol(columns[0], columns[2], columns[6])
 
 
 def _without_parameters(symbol: str) -> str:
