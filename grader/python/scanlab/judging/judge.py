@@ -112,7 +112,7 @@ def grade(
         _ = submission.lab.rubric  # a broken lab.toml is reported before anything is compiled
     if options.is_sandboxed:
         sandbox.require()
-    workers = os.cpu_count() or 1
+    workers = len(os.sched_getaffinity(0))
     is_timed = options.device == "gpu"  # then nothing else may run: no other judge, and no compiler
     with ThreadPoolExecutor(workers) as builders, ThreadPoolExecutor(1 if is_timed else workers) as judges:
         try:
@@ -433,7 +433,7 @@ def with_proofs(result: LabResult, proofs: Sequence[plans.Plan]) -> LabResult:
     def proved_in_time(plan: plans.Plan) -> LabResult:
         return run_judge(plan.with_time_to_prove(plans.PROOF_SECONDS - (time.monotonic() - began)))
 
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         for proved in pool.map(proved_in_time, wanted):
             result = result.with_proof(proved)
     return result
