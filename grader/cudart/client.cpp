@@ -201,8 +201,15 @@ void Client::post(Request request, std::span<const std::byte> payload) {
 void Client::note_wait(const Request& request) {
   constexpr std::uint32_t waits = wire::flag_blocking | wire::flag_host_waits | wire::flag_host_has_waited;
   constexpr Op waiting[] = {Op::synchronise, Op::note_host_wait, Op::allocate, Op::release};
-  if (watch.has_closed() && ((request.flags & waits) || std::ranges::find(waiting, request.op) != std::end(waiting)))
-    watch.is_stale = true;
+  if (!(request.flags & waits) && std::ranges::find(waiting, request.op) == std::end(waiting)) return;
+  awaited_ = sent_;
+  if (watch.has_closed()) watch.is_stale = true;
+}
+
+bool Client::asks_first(std::uint64_t requests) {
+  if (link != Link::open || requests <= std::max(awaited_, asked_)) return false;
+  asked_ = requests;
+  return true;
 }
 
 void Client::note_call_site(Frames frames) {

@@ -148,11 +148,15 @@ class Client {
   /// Requests sent so far; are so many of them done? Does not wait.
   std::uint64_t sent() const { return sent_; }
   bool done(std::uint64_t requests) const;
+  /// Does the program ask for the first time whether so many requests are done, without having waited? It is told that
+  /// they are not, whatever the time: a program that does not look at the answer is the same in each run.
+  bool asks_first(std::uint64_t requests);
   /// Waits until so many requests are done. What was sent later is waited for too, unless it takes long (it may wait
   /// for the host): then faults surface, and printed text shows, at a later call.
   cudaError_t synchronise(std::uint64_t requests, const Wait& wait);
   /// The number of requests that `stream` has to wait for.
   std::uint64_t sent_on(cudaStream_t stream);
+  std::uint64_t awaited_ = 0, asked_ = 0;  ///< those that the host has waited for, and asked for
   void note_work(cudaStream_t stream) { at(stream).sent = sent_; }
   /// Requests from now on are work of this stream, until another is named.
   void work_in(cudaStream_t stream) { stream_ = at(stream).name; }

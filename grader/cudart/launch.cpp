@@ -80,7 +80,8 @@ extern "C" {
 
 unsigned CUDARTAPI __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, cudaStream_t stream) {
   configurations.push_back({{grid, block, shared}, stream});
-  if (client().reports_host()) launch_site = frames_here();
+  // Before the first call nobody has asked the server yet.
+  if (client().reports_host() || client().link == Client::Link::not_tried) launch_site = frames_here();
   return 0;
 }
 

@@ -43,7 +43,8 @@ std::string output_of(std::vector<std::string> words) {
 
 /// Files of the compiler and the toolkit; nvcc's own for host code.
 bool is_of_toolkit(std::string_view file) {
-  return file.starts_with("/usr/") || file.find("/tmpxft_") != file.npos || file.find("/include/c++/") != file.npos ||
+  return file.starts_with("/usr/") || file.find("/tmpxft_") != file.npos || file.find(".cudafe1.") != file.npos ||
+         file.find("/include/c++/") != file.npos ||
          (file.find("/cuda") != file.npos && file.find("/include/") != file.npos);
 }
 

@@ -1,6 +1,7 @@
 // The host and the device at the same time: managed, mapped, pinned and registered memory, copies, streams and events.
 // The wrong ones come before the right ones that differ from them by what the host waits for, or by what it touches.
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <future>
@@ -592,6 +593,52 @@ HOST(stream_asked_until_it_is_done) {
   fill<<<1, n, 0, s>>>(x, 2);
   while (cudaStreamQuery(s) == cudaErrorNotReady) {
   }
+  sink = x[0];
+}
+
+// wrong: race.host
+HOST(its_stream_asked_once) {
+  Managed x;
+  InStream s;
+  fill<<<1, n, 0, s>>>(x, 2);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  (void)cudaStreamQuery(s);
+  sink = x[0];  // here
+  cudaDeviceSynchronize();
+}
+
+// wrong: race.host
+HOST(event_asked_once) {
+  Managed x;
+  InStream s;
+  Event done;
+  fill<<<1, n, 0, s>>>(x, 2);
+  cudaEventRecord(done, s);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  if (cudaEventQuery(done) == cudaSuccess) sink = 1;
+  sink = x[0];  // here
+  cudaDeviceSynchronize();
+}
+
+// right
+HOST(asked_behind_a_synchronisation) {
+  Managed x;
+  InStream s;
+  Event done;
+  fill<<<1, n, 0, s>>>(x, 2);
+  cudaEventRecord(done, s);
+  cudaDeviceSynchronize();
+  if (cudaStreamQuery(s) == cudaSuccess && cudaEventQuery(done) == cudaSuccess) sink = x[0];
+}
+
+// right
+HOST(event_asked_until_it_is_done) {
+  Managed x;
+  InStream s;
+  Event done;
+  fill<<<1, n, 0, s>>>(x, 2);
+  cudaEventRecord(done, s);
+  while (cudaEventQuery(done) != cudaSuccess) std::this_thread::yield();
   sink = x[0];
 }
 
