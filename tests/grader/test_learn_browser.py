@@ -222,6 +222,8 @@ def test_hostile_text_is_shown_as_text(made: Shown, open_page: Open) -> None:
     made.aside = replace(made.aside, handout="", handout_text=HOSTILE, why_no_steps=HOSTILE)
     made.show(result=does_not_compile(shown(made.file), HOSTILE))
     page = open_page(made.server.address)
+    page.locator(".lp-source", has_text="onerror").wait_for()
+    page.locator(".is-failure", has_text="onerror").wait_for()
     assert HOSTILE[:-1] in page.locator(".lp-source").inner_text()
     assert HOSTILE[:-1] in page.locator(".is-failure").inner_text()
     assert HOSTILE[:-1] in page.locator(".lp-markdown").inner_text()
