@@ -104,8 +104,8 @@ struct Plan {
   /// PTX that is tried in the place of the runners' own, which has the same kernels; empty: it is the submission
   /// itself.
   std::filesystem::path device_code;
-  std::string host_breach;      ///< what of the program's host code no proof covers: "scan.cu:12 keeps d_sums …"
-  std::string host_state;       ///< what its scans keep from call to call: "device (scan.cu:331)"
+  std::string host_breach;      ///< what of the program's host code no proof covers: "scan.cu:12 uses clock, …"
+  std::string host_state;       ///< what proofs assume of it: "what d_sums (scan.cu:12) keeps is …"
   bool is_brief = false;        ///< a failure is neither made smaller nor explained: what is tried is right, or is not
   bool has_provenance = false;  ///< that of affine maps keeps their names only (runner/by_name)
   /// Of the lab's reference solution, by element name; empty: it is not here, and nothing can be timed.

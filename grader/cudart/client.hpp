@@ -156,7 +156,6 @@ class Client {
   cudaError_t synchronise(std::uint64_t requests, const Wait& wait);
   /// The number of requests that `stream` has to wait for.
   std::uint64_t sent_on(cudaStream_t stream);
-  std::uint64_t awaited_ = 0, asked_ = 0;  ///< those that the host has waited for, and asked for
   void note_work(cudaStream_t stream) { at(stream).sent = sent_; }
   /// Requests from now on are work of this stream, until another is named.
   void work_in(cudaStream_t stream) { stream_ = at(stream).name; }
@@ -248,8 +247,8 @@ class Client {
   Frames call_site_;  ///< that was noted last
   std::byte* staging_ = nullptr;
   std::size_t staging_bytes_ = 0;
-  std::uint64_t* done_ = nullptr;  ///< the server's count, after the staging buffer
-  std::uint64_t sent_ = 0;
+  std::uint64_t* done_ = nullptr;                     ///< the server's count, after the staging buffer
+  std::uint64_t sent_ = 0, awaited_ = 0, asked_ = 0;  ///< requests: of the last two the host knows, or has asked
   std::uint64_t stream_ = 0;                          ///< that of the next requests
   std::deque<std::shared_ptr<HostCall>> host_queue_;  ///< the first one may be running
   std::condition_variable_any host_queue_changed_;

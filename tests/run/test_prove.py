@@ -1,15 +1,13 @@
 """`grader/scanlab run FILE --prove`: what it says of a right program, and of the same with a mistake."""
 
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from conftest import Run
 from scanlab.paths import build_folder
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 BUILT = build_folder() / "grader/vgpu/server/vgpu-run"
 REFUTED = 4
 
@@ -47,18 +45,15 @@ int main() {
 """Blocks in a row, whose flags and sums are read by atomics that add nothing."""
 
 
-def prove(folder: Path, text: str, *words: str) -> subprocess.CompletedProcess[str]:
-    (folder / "program.cu").write_text(text)
-    code = "import sys; from scanlab.cli import main; sys.exit(main(sys.argv[1:]))"
-    return subprocess.run(
-        [sys.executable, "-c", code, "run", "program.cu", "--prove", *words],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(REPOSITORY / "grader/python"), "NO_COLOR": "1"},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+@pytest.fixture
+def prove(run: Run, tmp_path: Path) -> Run:
+    """Run `run --prove` on a text."""
+
+    def start(text: str) -> subprocess.CompletedProcess[str]:
+        (tmp_path / "program.cu").write_text(text)
+        return run("program.cu", "--prove")
+
+    return start
 
 
 @pytest.mark.parametrize(
@@ -70,10 +65,8 @@ def prove(folder: Path, text: str, *words: str) -> subprocess.CompletedProcess[s
         ("", "", "nothing orders the two writes, nor the two reads"),
     ],
 )
-def test_an_atomic_that_adds_nothing_may_read_an_old_sum(
-    tmp_path: Path, reader: str, writer: str, missing: str
-) -> None:
-    done = prove(tmp_path, DOMINO.replace("READER_FENCE", reader).replace("WRITER_FENCE", writer))
+def test_an_atomic_that_adds_nothing_may_read_an_old_sum(prove: Run, reader: str, writer: str, missing: str) -> None:
+    done = prove(DOMINO.replace("READER_FENCE", reader).replace("WRITER_FENCE", writer))
     if missing:
         assert done.returncode == REFUTED
         assert "REFUTED: one of " in done.stderr
@@ -95,10 +88,53 @@ PAUSE = """unsigned ns = 8;
 
 
 @pytest.mark.parametrize("wrong", [0, 32])
-def test_a_wait_that_remembers_its_rounds_is_explored_round_by_round(tmp_path: Path, wrong: int) -> None:
+def test_a_wait_that_remembers_its_rounds_is_explored_round_by_round(prove: Run, wrong: int) -> None:
     right = DOMINO.replace("READER_FENCE", "__threadfence();").replace("WRITER_FENCE", "__threadfence();")
     assert WAIT in right
     text = right.replace("before = atomicAdd", "before += atomicAdd").replace(WAIT, PAUSE.replace("WRONG", str(wrong)))
-    done = prove(tmp_path, text)
+    done = prove(text)
     assert done.returncode == (REFUTED if wrong else 0), done.stderr
     assert ("REFUTED: one of " if wrong else "PROVED for this input: 1 launch") in done.stderr
+
+
+ONE_BLOCK = """
+#include <cstdio>
+__global__ void kernel(int* d_y) {
+  int seen = 0;
+  CODE
+  d_y[threadIdx.x] = seen > 1000000000;
+}
+int main() {
+  int* d_y;
+  cudaMalloc(&d_y, 128 * sizeof(int));
+  kernel<<<1, 128>>>(d_y);
+  cudaDeviceSynchronize();
+  cudaFree(d_y);
+}
+"""
+POPULATION = (
+    'asm volatile("{.reg .pred p; setp.eq.u32 p, %1, 0; barrier.cta.red.popc.aligned.u32 %0, BARRIER, 64, p;}" '
+    ': "=r"(seen) : "r"(threadIdx.x) : "memory");'
+)
+
+
+@pytest.mark.parametrize(
+    ("code", "why"),
+    [
+        ('asm volatile("mov.u32 %0, %%laneid;" : "=r"(seen));', ""),
+        ("seen = static_cast<int>(clock64());", "reads a clock"),
+        ('asm volatile("mov.u32 %0, %%nsmid;" : "=r"(seen));', "asks a special register"),
+        ("void* place = malloc(8); seen = place != nullptr; free(place);", "calls malloc() in a kernel"),
+        (f"if (threadIdx.x < 64) {POPULATION.replace('BARRIER', '1')}", ""),
+        (POPULATION.replace("BARRIER", "1"), "where others meet than before"),
+    ],
+)
+def test_what_differs_from_run_to_run_is_not_proved(prove: Run, code: str, why: str) -> None:
+    done = prove(ONE_BLOCK.replace("CODE", code))
+    if why:
+        assert done.returncode == REFUTED
+        assert "NOT PROVED: program.cu:5 " in done.stderr
+        assert why in done.stderr
+    else:
+        assert done.returncode == 0, done.stderr
+        assert "PROVED for this input: 1 launch" in done.stderr

@@ -1,14 +1,11 @@
 """`grader/scanlab run 02`: labs without a main, with real kernels on the virtual GPU."""
 
 import json
-import os
-import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from conftest import Run
 from scanlab.labs import skeleton
 from scanlab.labs.folders import find_lab
 from scanlab.paths import build_folder
@@ -20,26 +17,6 @@ SOLUTION = REPOSITORY / "solutions/02_kogge_stone/scan.cu"
 MAIN = '\nint main() { std::puts("my own"); }\n'
 
 pytestmark = pytest.mark.skipif(not BUILT.exists(), reason=f"{BUILT} is not built")
-Run = Callable[..., subprocess.CompletedProcess[str]]
-
-
-@pytest.fixture
-def run(tmp_path: Path) -> Run:
-    """Run `run` in a folder of its own."""
-
-    def start(*words: str | Path) -> subprocess.CompletedProcess[str]:
-        code = "import sys; from scanlab.cli import main; sys.exit(main(sys.argv[1:]))"
-        return subprocess.run(
-            [sys.executable, "-c", code, "run", *map(str, words)],
-            cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": str(REPOSITORY / "grader/python"), "NO_COLOR": "1"},
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-
-    return start
 
 
 def rows(text: str) -> dict[str, list[str]]:

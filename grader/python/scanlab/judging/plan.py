@@ -51,7 +51,8 @@ PROOF_INSTRUCTIONS = 300_000_000
 """Warp instructions of all explored runs of a check, at most: about half a minute of one processor's work."""
 PROOF_SECONDS = 45.0
 """Seconds of processor time after which an exploration ends, also in the midst of a run; of those that wait for others
-by then, what these have left by the clock, and at least `LEAST_PROOF_SECONDS`. 25 are too few for lab 11."""
+by then, what these have left by the clock, and at least `LEAST_PROOF_SECONDS`. 25 are too few for lab 11, and 45 for
+its maps on slow processors."""
 LEAST_PROOF_SECONDS = 4.0
 _WRITE = r"(?:i|\d{1,9}\.\d{1,9}\.\d{1,9})?"
 _STEP = rf"\d{{1,9}}\.\d{{1,9}}(?:={_WRITE}(?:,{_WRITE})*)?(?:\*\d{{1,5}})?"

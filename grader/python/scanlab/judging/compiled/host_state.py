@@ -179,7 +179,7 @@ def _symbols(made: Path, *, is_sandboxed: bool) -> Iterator[_Symbol]:
 
 def _without_parameters(symbol: str) -> str:
     """Return "std::chrono::_V2::steady_clock::now" of "std::chrono::_V2::steady_clock::now()"."""
-    return symbol if symbol.startswith("operator") and "(" not in symbol[9:] else symbol.partition("(")[0] or symbol
+    return symbol.partition("(")[0] or symbol
 
 
 TEMPLATE = re.compile(r"<[^<>]*>")
