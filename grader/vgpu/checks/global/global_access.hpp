@@ -17,6 +17,7 @@ struct GlobalHow {
   bool is_strong = false;
   bool is_for_block = false;  ///< a strong one whose scope is the block
   bool is_for_host = false;   ///< a strong one whose scope is the whole system: the host may take part
+  bool is_copy = false;       ///< a read by an asynchronous copy
   bool is_read_only = false;  ///< a load of what no thread of the launch may write (Access::is_read_only)
 
   bool is_atomic() const { return kind == How::Kind::atomic || kind == How::Kind::idle; }

@@ -37,6 +37,20 @@ void GlobalShadow::one_by_one(const Access& a, Mask lanes, const PastAccess& pas
   }
 }
 
+void GlobalShadow::keep_complete(const Access& a, GlobalHow how, BlockView& block) {
+  const PastAccess past{.when = block.now(a.actor.warp),
+                        .order = ++order_,
+                        .block = static_cast<std::uint32_t>(a.actor.block),
+                        .line = a.actor.line,
+                        .warp = a.actor.warp,
+                        .lanes = a.mask,
+                        .how = how,
+                        .bytes = static_cast<std::uint8_t>(a.bytes)};
+  cut(
+      a.mask, a.bytes, [&](unsigned lane) { return a.at(lane); }, pieces_);
+  for (const WordPiece& piece : pieces_) keep(piece, past, {}, false, false);
+}
+
 /// Lanes of one store to the same place: one of their values remains, it is left open which.
 void GlobalShadow::compare_lanes(const Access& a, const PastAccess& past) {
   std::array<std::pair<std::uint64_t, unsigned>, warp_size> places;

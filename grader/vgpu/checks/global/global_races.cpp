@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "vgpu/checks/global/read_only_loads.hpp"
@@ -133,16 +134,68 @@ void GlobalRaces::block_begin(std::uint64_t block, std::uint32_t slot) {
   if (!blocks_[slot]) blocks_[slot] = std::make_unique<BlockView>();
   if (fenced_for_host_.size() <= slot) fenced_for_host_.resize(slot + 1);
   fenced_for_host_[slot] = 0;
+  if (copies_.size() <= slot) copies_.resize(slot + 1);
+  copies_[slot].clear();
   blocks_[slot]->begin(block, static_cast<unsigned>(kernel_->block.count()), levels_, shadow_.order());
+}
+
+void GlobalRaces::block_end(std::uint64_t block, std::uint32_t slot) {
+  const auto warps = static_cast<std::uint32_t>((kernel_->block.count() + warp_size - 1) / warp_size);
+  for (std::uint32_t warp = 0; !copies_[slot].is_empty() && warp < warps; ++warp)
+    async_wait({.block = block, .warp = warp, .slot = slot}, full_mask, wait_for_all);
+  shadow_.end_block(block);
+}
+
+/// The copies are complete, for the thread that waited: as if it read now, as it did when it began them. Writes in the
+/// meantime have been compared with them.
+void GlobalRaces::keep_complete(const std::vector<PendingCopies::Copy>& copies, const Actor& actor) {
+  for (const PendingCopies::Copy& copy : copies) {
+    Access read;
+    read.actor = actor;
+    read.actor.line = copy.what.line;
+    read.mask = copy.what.lanes;
+    read.bytes = copy.what.bytes;
+    read.address = copy.address.data();
+    shadow_.keep_complete(read, {.is_copy = true}, block_of(actor));
+  }
+}
+
+void GlobalRaces::compare_with_copies(const Access& a, GlobalHow how) {
+  for (std::size_t slot = 0; slot < copies_.size(); ++slot)
+    copies_[slot].for_each_meeting(a, [&](const PendingCopies::Meeting& met) {
+      GlobalConflict c;
+      c.earlier = {met.copy.what.line,
+                   static_cast<std::uint32_t>(blocks_[slot]->block()),
+                   met.copy.what.warp * warp_size + met.copying,
+                   {.is_copy = true}};
+      c.later = {a.actor.line, static_cast<std::uint32_t>(a.actor.block), a.actor.warp * warp_size + met.lane, how};
+      c.address = met.address;
+      c.bytes = met.bytes;
+      c.memory = met.copy.block->grid->memory;
+      conflict(c);
+    });
 }
 
 /// Outside of global memory: what it orders within the block.
 void GlobalRaces::synchronise(const AccessRun& run, BlockSync::Effect effect) {
+  if (const Access& a = run.first; a.phase && a.is_async)
+    keep_complete(copies_[a.actor.slot].bind(a), a.actor);
+  else if (a.phase && a.order == Access::Order::acquire)
+    copies_[a.actor.slot].see(a);
   for (unsigned k = 0; k < run.count; ++k) block_of(run.first.actor).strong_access(run.of(k), effect);
 }
 
 void GlobalRaces::loads(const AccessRun& run) {
-  if (is_global(run.first)) return touch(run, How::Kind::read);
+  if (is_global(run.first)) {
+    touch(run, How::Kind::read);
+    if (run.first.is_async)
+      copies_[run.first.actor.slot].add(run.first, {.line = run.first.actor.line,
+                                                    .lanes = run.first.mask,
+                                                    .warp = static_cast<std::uint8_t>(run.first.actor.warp),
+                                                    .how = {},
+                                                    .bytes = static_cast<std::uint8_t>(run.first.bytes)});
+    return;
+  }
   if (run.first.order != Access::Order::weak) synchronise(run, BlockSync::Effect::reads);
 }
 
@@ -171,6 +224,7 @@ void GlobalRaces::touch(const AccessRun& run, How::Kind kind) {
   how.is_for_block = how.is_strong && a.scope == Access::Scope::block;
   how.is_for_host = how.is_strong && (a.scope == Access::Scope::system || a.order == Access::Order::volatile_);
   how.is_read_only = a.is_read_only;
+  how.is_copy = a.is_async;
   if (a.is_read_only && a.block) read_only_in_ = a.block->grid->memory;
   has_fence_ |= !how.is_for_block && a.order >= Access::Order::acquire;
   const bool releases = a.order == Access::Order::release || a.order == Access::Order::acq_rel;
@@ -179,6 +233,8 @@ void GlobalRaces::touch(const AccessRun& run, How::Kind kind) {
   if (has_fence_for_host_ && how.writes())
     has_signal_for_host_ |=
         (fenced_for_host_[a.actor.slot] >> a.actor.warp & ((std::uint64_t{1} << run.count) - 1)) != 0;
+  if (how.writes() && std::ranges::any_of(copies_, [](const auto& copies) { return !copies.is_empty(); }))
+    for (unsigned k = 0; k < run.count; ++k) compare_with_copies(run.of(k), how);
   shadow_.access(run, how, block);
   if (how.is_strong) synchronise(run, how.is_atomic() ? updates : kind == How::Kind::write ? writes : reads);
 }
@@ -233,8 +289,10 @@ Finding GlobalRaces::describe(const Key& key, const Found& found) const {
     set_index(p.block, block, f.grid_size);
     return p;
   };
-  const Finding::Part earlier = part(name_of(c.earlier.how.kind), c.earlier.line, c.earlier.block, c.earlier.thread),
-                      later = part(name_of(c.later.how.kind), c.later.line, c.later.block, c.later.thread);
+  const auto part_of = [&](const GlobalConflict::Side& side) {
+    return part(name_of(side.how.is_copy ? How::Kind::copy : side.how.kind), side.line, side.block, side.thread);
+  };
+  const Finding::Part earlier = part_of(c.earlier), later = part_of(c.later);
   const std::string where = fmt::format("element {} of {}, kernel {}{}", *f.element, label, f.kernel,
                                         is_in_block ? fmt::format(", block {}", index_text(f.block, f.grid_size)) : "");
   if (is_race) {
@@ -250,7 +308,11 @@ Finding GlobalRaces::describe(const Key& key, const Found& found) const {
         found.is_update || (is_value && is_one_line && c.has_several_writers && !c.later.how.writes());
     const bool is_combination = may_be_update && combines_elements(*kernel_, later.where);
     const bool is_read_and_write = is_value && c.earlier.how.writes() != c.later.how.writes();
-    if (may_be_update && !is_combination)
+    const bool is_by_one = is_in_block && c.earlier.thread == c.later.thread;
+    if (c.earlier.how.is_copy)
+      f.advice = fmt::format("the copy may not have read it yet: its thread has to wait for it (cp.async.wait_group){}",
+                             is_by_one ? "" : ", and then the others for that thread");
+    else if (may_be_update && !is_combination)
       f.advice = advice_on_update(later.where.line);
     else if (is_read_and_write && !has_flag &&
              sets_what_it_has_looked_at(*kernel_, (c.earlier.how.writes() ? earlier : later).where))

@@ -18,6 +18,7 @@
 #include "vgpu/checks/check.hpp"
 #include "vgpu/checks/global/block_view.hpp"
 #include "vgpu/checks/global/global_shadow.hpp"
+#include "vgpu/checks/pending_copies.hpp"
 #include "vgpu/core/run/observer.hpp"
 
 namespace scanlab::vgpu {
@@ -29,7 +30,7 @@ class GlobalRaces : public Check, private ConflictSink<GlobalConflict> {
   void kernel_begin(const KernelInfo& kernel) override;
   void kernel_end() override;
   void block_begin(std::uint64_t block, std::uint32_t slot) override;
-  void block_end(std::uint64_t block, std::uint32_t) override { shadow_.end_block(block); }
+  void block_end(std::uint64_t block, std::uint32_t slot) override;
   void load(const Access& access) override { loads({access, 1, 0}); }
   void store(const Access& access) override { stores({access, 1, 0}); }
   void loads(const AccessRun& run) override;
@@ -41,8 +42,16 @@ class GlobalRaces : public Check, private ConflictSink<GlobalConflict> {
   }
   void barrier_complete(const Actor& actor, std::uint32_t id, Meeting meeting) override {
     block_of(actor).complete(id, meeting);
+    copies_[actor.slot].meet_all();
   }
-  void warp_sync(const Actor& actor, Mask lanes) override { block_of(actor).meet(actor.warp, lanes); }
+  void warp_sync(const Actor& actor, Mask lanes) override {
+    block_of(actor).meet(actor.warp, lanes);
+    copies_[actor.slot].meet(actor.warp, lanes);
+  }
+  void async_commit(const Actor& actor, Mask lanes) override { copies_[actor.slot].commit(actor.warp, lanes); }
+  void async_wait(const Actor& actor, Mask lanes, std::uint32_t left) override {
+    keep_complete(copies_[actor.slot].take(actor.warp, lanes, left), actor);
+  }
 
   /// Called at the end of each launch; then what follows can be asked of it.
   std::function<void(const KernelInfo&)> at_end;
@@ -73,6 +82,8 @@ class GlobalRaces : public Check, private ConflictSink<GlobalConflict> {
   void guessed(std::uint32_t line) override { guesses_.insert(line); }
   bool expects_old_value(const GlobalConflict& c) const;
   void touch(const AccessRun& run, How::Kind kind);
+  void keep_complete(const std::vector<PendingCopies::Copy>& copies, const Actor& actor);
+  void compare_with_copies(const Access& a, GlobalHow how);
   void synchronise(const AccessRun& run, BlockSync::Effect effect);
   Finding describe(const Key& key, const Found& found) const;
   BlockView& block_of(const Actor& actor) { return *blocks_[actor.slot]; }
@@ -80,6 +91,7 @@ class GlobalRaces : public Check, private ConflictSink<GlobalConflict> {
   std::shared_ptr<const KernelInfo> kernel_;  ///< while it runs
   unsigned levels_ = 1;
   std::vector<std::unique_ptr<BlockView>> blocks_;  ///< by resident place
+  std::vector<PendingCopies> copies_;               ///< by resident place: where they read
   GlobalShadow shadow_{*this};
   std::map<Key, Found> found_;            ///< in this launch
   std::map<Key, GlobalConflict> to_ask_;  ///< of one line, the first each: are they updates?

@@ -32,6 +32,8 @@ class GlobalShadow {
   void begin_launch(bool has_rows = true);
   /// An access to global memory, about to happen.
   void access(const AccessRun& run, GlobalHow how, BlockView& block);
+  /// The same for one that has been compared with all others already: what comes later meets it.
+  void keep_complete(const Access& access, GlobalHow how, BlockView& block);
   /// No thread of the block goes on; of none does.
   void end_block(std::uint64_t block) {
     if (!open_.is_empty()) open_.end(block);

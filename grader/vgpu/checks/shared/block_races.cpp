@@ -73,10 +73,12 @@ void BlockRaces::fence(unsigned warp, Mask lanes) {
 }
 
 void BlockRaces::meet(unsigned warp, Mask lanes) {
+  copies_.meet(warp, lanes);
   if (!is_idle_ && !repeats(BlockStep::Kind::warp_sync, warp, lanes)) sync_.meet(warp, lanes);
 }
 
 void BlockRaces::complete(std::uint32_t id, Observer::Meeting meeting) {
+  copies_.meet_all();
   if (meeting == Observer::Meeting::counted)
     part();
   else if (!is_idle_ && repeats(BlockStep::Kind::barrier, 0, 0))
@@ -287,47 +289,38 @@ void BlockRaces::compare_lanes(const Access& a, Footprint what) {
 }
 
 void BlockRaces::compare_with_copies(const Access& a, Footprint what) {
-  copies_.for_each_near(extent_of({a, 1, 0}), [&](const PendingCopies::Copy& copy) {
-    for (const unsigned lane : lanes_in(a.mask)) {
-      for (const unsigned other : lanes_in(copy.what.lanes)) {
-        const std::uint64_t at = a.at(lane), there = copy.address[other];
-        if (at + a.bytes <= there || there + copy.what.bytes <= at) continue;
-        Conflict c;
-        c.between = Conflict::Between::copy;
-        c.earlier = {copy.what.line, copy.what.warp * warp_size + other, copy.what.how};
-        c.later = {what.line, what.warp * warp_size + lane, what.how};
-        c.address = std::max(at, there);
-        c.bytes = std::min(copy.what.bytes, what.bytes);
-        c.block = block_;
-        sink_.conflict(c);
-        return;
-      }
-    }
+  copies_.for_each_meeting(a, [&](const PendingCopies::Meeting& met) {
+    const Footprint& copy = met.copy.what;
+    Conflict c;
+    c.between = Conflict::Between::copy;
+    c.earlier = {copy.line, copy.warp * warp_size + met.copying, copy.how};
+    c.later = {what.line, what.warp * warp_size + met.lane, what.how};
+    c.address = met.address;
+    c.bytes = met.bytes;
+    c.block = block_;
+    sink_.conflict(c);
   });
 }
 
 /// The copies are complete, for the thread that waited: as if it wrote now. Accesses to their bytes meanwhile have been
 /// compared with them.
-void BlockRaces::wait(unsigned warp, Mask lanes, std::uint32_t left) {
-  if (copies_.is_empty()) return;
-  for (const PendingCopies::Copy& copy : copies_.take(warp, lanes, left)) {
-    std::uint64_t address[warp_size];
-    std::copy(copy.address.begin(), copy.address.end(), address);
+void BlockRaces::keep_complete(const std::vector<PendingCopies::Copy>& copies) {
+  for (const PendingCopies::Copy& copy : copies) {
     AccessRun run;
-    run.first.actor.warp = warp;
+    run.first.actor.warp = copy.what.warp;
     run.first.actor.line = copy.what.line;
     run.first.mask = copy.what.lanes;
     run.first.bytes = copy.what.bytes;
-    run.first.address = address;
+    run.first.address = copy.address.data();
     is_idle_ = false;
     Footprint what = copy.what;
-    what.stamp = sync_.clocks().now(warp);
+    what.stamp = sync_.clocks().now(what.warp);
     if (!in_shadow_) {
       if (has_log_ && log_.add(run, what, sync_.clocks())) continue;
       move_log_to_shadow();
     }
     cut(
-        what.lanes, what.bytes, [&](unsigned lane) { return address[lane]; }, pieces_);
+        what.lanes, what.bytes, [&](unsigned lane) { return copy.address[lane]; }, pieces_);
     for (const WordPiece& piece : pieces_) shadow_.keep(piece, what, &sync_.clocks());
   }
 }
@@ -336,7 +329,10 @@ void BlockRaces::synchronise(const Access& a, How::Kind kind) {
   using enum BlockSync::Effect;
   const bool is_atomic = kind == How::Kind::atomic || kind == How::Kind::idle;
   if (a.phase) {
-    if (a.is_async) wait(a.actor.warp, a.mask, Observer::wait_for_all);
+    if (a.is_async)
+      keep_complete(copies_.bind(a));
+    else if (a.order == Access::Order::acquire)
+      copies_.see(a);
     sync_.mbarrier(a);
   } else {
     sync_.strong_access(a, is_atomic ? updates : kind == How::Kind::write ? writes : reads);

@@ -9,10 +9,10 @@
 #include "vgpu/checks/block_sync.hpp"
 #include "vgpu/checks/footprint.hpp"
 #include "vgpu/checks/open_reads.hpp"
+#include "vgpu/checks/pending_copies.hpp"
 #include "vgpu/checks/repeated_blocks.hpp"
 #include "vgpu/checks/shared/access_log.hpp"
 #include "vgpu/checks/shared/access_shadow.hpp"
-#include "vgpu/checks/shared/pending_copies.hpp"
 #include "vgpu/core/run/observer.hpp"
 
 namespace scanlab::vgpu {
@@ -62,7 +62,7 @@ class BlockRaces {
     part();
     copies_.commit(warp, lanes);
   }
-  void wait(unsigned warp, Mask lanes, std::uint32_t left);
+  void wait(unsigned warp, Mask lanes, std::uint32_t left) { keep_complete(copies_.take(warp, lanes, left)); }
   /// No thread of the block goes on.
   void end() {
     repetition_.end(repeated_);
@@ -91,6 +91,7 @@ class BlockRaces {
   void move_log_to_shadow();
   void compare_lanes(const Access& a, Footprint what);
   void compare_with_copies(const Access& a, Footprint what);
+  void keep_complete(const std::vector<PendingCopies::Copy>& copies);
   void synchronise(const Access& a, How::Kind kind);
 
   ConflictSink<Conflict>& sink_;

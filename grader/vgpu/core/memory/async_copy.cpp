@@ -53,6 +53,8 @@ const Inst* async_copy(Warp& w, const Inst* i) {
   Access access;
   access.actor = actor_of(w, i);
   access.bytes = bytes;
+  access.is_async = true;
+  access.block = w.block;
   for (Observer* o : w.block->grid->observers) {
     access.space = StateSpace::global;
     access.mask = reads;
@@ -61,9 +63,7 @@ const Inst* async_copy(Warp& w, const Inst* i) {
     access.space = StateSpace::shared;
     access.mask = w.active;
     access.address = to.of;
-    access.is_async = true;
     o->store(access);
-    access.is_async = false;
   }
   return i + 1;
 }
