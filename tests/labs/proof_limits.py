@@ -73,6 +73,19 @@ CASES: dict[str, tuple[str, str, str]] = {
         "  const unsigned long long both = static_cast<unsigned long long>(i < n) << 33 | w;\n"
         "  w = static_cast<unsigned>(both);\n  memcpy(&own, &w, 4);\n  if (both >> 33) d_y[i] = own;",
     ),
+    # lanes that take no part
+    "a shuffle reads a lane that takes no part": (
+        "tested, not proved: .* shuffles values from lanes that take no part in it",
+        STORE,
+        "  if (i < n) d_y[i] = s_xy[t];\n"
+        "  if (t < 31 && __shfl_down_sync(0x7fffffffu, t, 1) == 12345 && i < n) d_y[i] = identity();",
+    ),
+    "a shuffle among a part of the lanes": (
+        PROVED,
+        STORE,
+        "  if (i < n) d_y[i] = s_xy[t];\n"
+        "  if (t < 31 && __shfl_up_sync(0x7fffffffu, t, 1) == 12345 && i < n) d_y[i] = identity();",
+    ),
     # what differs from run to run
     "a clock decides": (
         "tested, not proved: .* reads a clock",

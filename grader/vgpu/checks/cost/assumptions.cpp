@@ -32,6 +32,9 @@ std::string Breach::text() const {
     case What::discarded:
       does = "discards memory, after which nobody knows what it holds";
       break;
+    case What::absent_lane:
+      does = "shuffles values from lanes that take no part in it, which are undefined";
+      break;
     case What::lane_order:
       does = "gives lanes of a warp results of one atomic, in one of the orders that it may take";
       break;

@@ -22,12 +22,13 @@ struct Breach {
   enum class What : std::uint8_t {
     element,  ///< it does more with elements than move and add them
     host,     ///< elements, or parts of them, get to the host or are copied by the byte
-    clock,    ///< the six of Dependence
+    clock,    ///< the seven of Dependence
     place,
     active_lanes,
     barrier_state,
     heap_place,
     discarded,
+    absent_lane,
     lane_order,     ///< lanes of a warp get results of one atomic at the same place
     shared_order,   ///< threads of a block exchange values by atomic or volatile accesses to shared memory
     barrier_order,  ///< which threads meet at a barrier for a number of them
@@ -67,7 +68,7 @@ class Assumptions {
 
  private:
   static constexpr std::size_t most = 1 << 16;  ///< a program that looks at elements all the time is soon known
-  static constexpr std::size_t kinds = 11;
+  static constexpr std::size_t kinds = 12;
   using Words = std::unordered_map<std::uint32_t, Place>;
 
   template <class Known, class Key>

@@ -73,8 +73,8 @@ struct Access : Pattern {
   bool is_async = false;      ///< cp.async: done at any time until it is waited for; of an mbarrier: by such copies
   bool is_read_only = false;  ///< ld.global.nc and ldu: undefined where any thread of the launch writes what is read
   const std::uint64_t* phase = nullptr;  ///< of each lane at an mbarrier, from 1: where it arrives, or saw it complete
-  const Block* block = nullptr;          ///< of a load or a store, for stored.hpp
-  const Inst* inst = nullptr;            ///< the same
+  const Block* block = nullptr;          ///< of a load or a store
+  const Inst* inst = nullptr;            ///< the same, for stored.hpp; none of an asynchronous copy
 
   bool is_pattern() const { return !address; }
   /// Is lane l at `first` + l * `stride`?
@@ -111,6 +111,7 @@ enum class Dependence : std::uint8_t {
   barrier_state,  ///< whether others have arrived at a barrier object yet, or how many
   heap_place,     ///< where malloc() in a kernel finds room
   discarded,      ///< what memory holds behind a discard
+  absent_lane,    ///< what a shuffle gets from a lane that takes no part in it
 };
 
 /// Which accesses the handlers of an image report, and to what.
@@ -161,8 +162,8 @@ class Observer {
   /// lane l's result is one of results[l], or the one behind it.
   virtual void rearranged(const Actor&, Mask, const std::uint32_t* /*words*/, const std::uint64_t* /*results*/,
                           unsigned /*bytes*/) {}
-  /// The lanes get something on which neither the input nor an order of blocks and warps decides: only where elements
-  /// are names, or Device::reports_dependences asks for it.
+  /// The lanes get something on which neither the input nor an order of blocks and warps decides: all but `absent_lane`
+  /// only where elements are names, or Device::reports_dependences asks for it.
   virtual void depends(const Actor&, Mask, Dependence) {}
   virtual void load(const Access&) {}
   virtual void store(const Access&) {}

@@ -139,6 +139,16 @@ void permute(std::uint32_t* to, const std::uint32_t* a, const std::int32_t* from
 #endif
 }
 
+/// PTX leaves open what a lane gives that takes no part. Its register may be a leftover of another block, so it is what
+/// memory that nobody wrote holds.
+[[gnu::noinline]] void poison_absent(Warp& w, const Inst* i, const std::int32_t* from, std::uint32_t* result) {
+  constexpr auto unknown = 0x0101'0101u * static_cast<std::uint32_t>(poison);
+  const Mask absent = lanes_where(w.active, [&](unsigned l) { return (w.active >> from[l] & 1) == 0; });
+  for (const unsigned l : lanes_in(absent)) result[l] = unknown;
+  if (absent && is_observed(w))
+    for (Observer* o : w.block->grid->observers) o->depends(actor_of(w, i), absent, Dependence::absent_lane);
+}
+
 template <Shuffle mode>
 void shuffle(Warp& w, const Inst* i) {
   std::uint32_t* d = w.lanes<std::uint32_t>(i->op[0]);
@@ -149,9 +159,7 @@ void shuffle(Warp& w, const Inst* i) {
   if (w.active == full_mask) {
     copy_lanes<std::uint32_t>(d, result);
   } else {
-    // PTX leaves open what a lane gives that is not there. Its register may be a leftover of another block.
-    for (unsigned l = 0; l < warp_size; ++l)
-      if (!(w.active >> from[l] & 1)) result[l] = 0;
+    poison_absent(w, i, from, result);
     merge(d, result, w.active);
   }
   if (i->aux & has_second) write_predicate(w, i->op[4], in_range);
