@@ -32,6 +32,8 @@ namespace {
 
 /// Results of a launch with which the program runs again.
 constexpr std::size_t most_reruns = 256;
+/// How long these may take, as a share of what the exploration may.
+constexpr double share_of_reruns = 0.25;
 /// Words of a result that are listed.
 constexpr std::size_t words = 16;
 
@@ -66,6 +68,10 @@ ProgramRun run_program(vgpu::Device& device, const Program& program, SessionOpti
   }
   close(output);
   return result;
+}
+
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
 std::string ending(int status) {
@@ -213,7 +219,7 @@ class Proof {
     };
     const auto explored = device.explore(request, limits, visit);
     if (!explored) return;
-    used_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    used_seconds_ += seconds_since(begin);
     runs_ += explored->runs;
     executions_ += explored->executions;
     for (const vgpu::BrokenAssumption& broken : explored->broken)
@@ -256,17 +262,21 @@ class Proof {
   /// Runs the program again with this result of that launch.
   void compare(const ProgramRun& base, const Launch& launch, const Result& result) {
     if (is_refuted_ || (options_.cancel && *options_.cancel)) return;
-    if (++reruns_ > most_reruns) {
-      if (reruns_ == most_reruns + 1)
-        fmt::print(stderr, "NOT ALL results tried: the program has run again with {} of them\n", most_reruns);
+    if (reruns_ == most_reruns || rerun_seconds_ > share_of_reruns * options_.limits.seconds) {
+      if (!has_untried_)
+        fmt::print(stderr, "NOT ALL results tried: the program has run again with {} of them\n", reruns_);
+      has_untried_ = true;
       is_exhaustive_ = false;
       return;
     }
+    ++reruns_;
+    const auto begin = std::chrono::steady_clock::now();
     vgpu::Schedule schedule = options_.schedule;
     schedule.order = vgpu::Schedule::Order::weak;
     schedule.trail = result.trail;
     const auto device = make_device(schedule);
     const ProgramRun other = run_program(*device, program_, {});
+    rerun_seconds_ += seconds_since(begin);
     if (other.status == base.status && other.output == base.output && other.faults.empty()) return;
     is_refuted_ = true;
     fmt::print(stderr, "REFUTED: one of {} executions of launch {} ({}) gives another result\n", launch.executions,
@@ -326,8 +336,8 @@ class Proof {
   std::vector<Launch> launches_;
   std::size_t count_ = 0, talking_ = 0, reruns_ = 0;
   std::uint64_t runs_ = 0, executions_ = 0;
-  double used_seconds_ = 0;
-  bool is_exhaustive_ = true, is_refuted_ = false;
+  double used_seconds_ = 0, rerun_seconds_ = 0;
+  bool is_exhaustive_ = true, is_refuted_ = false, has_untried_ = false;
   std::vector<Broken> broken_;
   bool has_race_in_run_ = false;
   bool has_several_ = false;        ///< results of a launch

@@ -15,8 +15,9 @@ struct ProveOptions {
   vgpu::DeviceProfile profile = vgpu::small_profile();
   vgpu::Schedule schedule;
   std::uint64_t max_warp_instructions = 4'000'000'000;
-  vgpu::ExplorationLimits limits = {200'000, 60};  ///< of all launches together
-  bool lists_outcomes = false;                     ///< the results, and whether they matter is not asked
+  /// Of all launches together; the runs with their results may take a quarter of that besides.
+  vgpu::ExplorationLimits limits = {200'000, 45};
+  bool lists_outcomes = false;  ///< the results, and whether they matter is not asked
   const volatile bool* cancel = nullptr;
 };
 

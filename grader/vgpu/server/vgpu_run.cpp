@@ -59,7 +59,7 @@ Runs a CUDA program that was linked with libcudart_vgpu.a on a virtual GPU.
                                talk to each other, and run the program with each result; say whether they all
                                print the same, and how to see one that does not: --schedule trail:...
   --prove=outcomes             list the results instead: 16 words where the last pointer parameter points
-  --prove-seconds N            as long at most (default 60)
+  --prove-seconds N            as long at most (default 45), and a quarter of that for the runs with the results
   --threads N                  threads of this machine for a launch (default: as many as there are processors);
                                they change no result
   --parallel-from N            launches that take less than N microseconds stay on one thread (default 1000)
