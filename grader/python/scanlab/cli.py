@@ -55,7 +55,9 @@ class ExecutorName(StrEnum):
     slurm = "slurm"
 
 
-LabArgument = Annotated[str, typer.Argument(metavar="LAB", help="02, kogge_stone, 02_kogge_stone or its folder")]
+LabArgument = Annotated[
+    str, typer.Argument(metavar="LAB", help="02, kogge_stone, 02_kogge_stone or a path in its folder")
+]
 ScheduleOption = Annotated[ScheduleName | None, typer.Option(help="one order of blocks and warps only")]
 ProveOption = Annotated[
     bool,
@@ -214,7 +216,7 @@ def check(
     from scanlab.judging.compiler.recipe import read_source
     from scanlab.judging.judge import Submission
     from scanlab.judging.plan import Options, scans
-    from scanlab.labs.folders import find_lab
+    from scanlab.labs.subject import subject_of_lab
     from scanlab.learn import progress
 
     if sanitize and device is not DeviceName.gpu:
@@ -222,10 +224,8 @@ def check(
             "--sanitize is for a real GPU (--device gpu); the virtual one looks for the same mistakes in every check"
         )
     require_folder(sarif_file)
-    found = find_lab(lab)
-    if file is None and not found.source.exists():
-        raise errors.UsageError(_lacks_source(found))
-    submission = Submission(found, file or found.source)
+    found, path = subject_of_lab(lab, file)
+    submission = Submission(found, path)
     text = read_source(submission.path)
     options = Options(
         device.value, n, seed, schedule.value if schedule else None, prove=prove, trail=trail, is_sandboxed=sandbox

@@ -24,13 +24,24 @@ def subject_of(what: str, file: Path | None = None) -> tuple[Lab | None, Path]:
         return (find_lab(what) if is_in_a_lab(Path(what)) else None), Path(what)
     lab = find_lab(what)
     own = Path(what) / "scan.cu"
-    if file is None and "/" in what and own.is_file():
+    if file is None and ("/" in what or what in (".", "..")) and own.is_file():
         return lab, own
     if file is None and not lab.source.exists():
         raise UsageError(
             f"{shown(lab.source)} does not exist; `grader/scanlab reset {lab.number}` brings the skeleton back"
         )
     return lab, file or lab.source
+
+
+def subject_of_lab(what: str, file: Path | None = None) -> tuple[Lab, Path]:
+    """Return the lab and the file, as `subject_of` does; the lab's own file by its own path.
+
+    Raises UsageError also for a file of no lab.
+    """
+    lab, path = subject_of(what, file)
+    if lab is None:
+        raise UsageError(f"{what} is in no lab's folder; name its lab as well, such as 02 {what}")
+    return lab, lab.source if path.absolute() == lab.source else path
 
 
 def entry_of(lab: Lab | None, wanted: str | None) -> str:

@@ -32,16 +32,17 @@ def learn(lab: LabOption = None, browser: BrowserOption = False) -> None:
 
 
 def watch(
-    lab: Annotated[str, typer.Argument(metavar="LAB", help="02, kogge_stone, 02_kogge_stone or its folder")],
+    lab: Annotated[str, typer.Argument(metavar="LAB", help="02, kogge_stone, 02_kogge_stone or a path in its folder")],
     file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="instead of the lab's own scan.cu")] = None,
     browser: BrowserOption = False,
 ) -> None:
     """Check one lab's file, or another one as that lab, whenever it is saved."""
-    from scanlab.labs.folders import find_lab
+    from scanlab.labs.subject import subject_of_lab
 
-    if file is not None and not file.is_file():
-        raise errors.UsageError(f"{shown(file)} does not exist")
-    _loop(_ladder(), find_lab(lab), file, browser)
+    found, path = subject_of_lab(lab, file)
+    if not path.is_file():
+        raise errors.UsageError(f"{shown(path)} does not exist")
+    _loop(_ladder(), found, None if path == found.source else path, browser)
 
 
 def _ladder() -> list["Lab"]:
