@@ -18,14 +18,18 @@ std::uint32_t parse_alignment(Cursor& cursor) {
   return static_cast<std::uint32_t>(align);
 }
 
-void skip_parentheses(Cursor& cursor) {
+/// The attributes in parentheses; whether `.managed` is one of them.
+bool parse_attributes(Cursor& cursor) {
+  bool is_managed = false;
   cursor.expect('(', "after '.attribute'");
   for (int depth = 1; depth > 0;) {
     if (cursor.peek().kind == TokenKind::end) cursor.fail_expected("')' after the attributes");
     const Token token = cursor.take();
+    is_managed |= token.kind == TokenKind::directive && token.text == "managed";
     if (token.is('(')) ++depth;
     if (token.is(')')) --depth;
   }
+  return is_managed;
 }
 
 std::uint64_t element_size(const DeclarationHead& head) {
@@ -229,7 +233,7 @@ DeclarationHead parse_declaration_head(Cursor& cursor, StateSpace space) {
     if (word == "align") {
       head.align = parse_alignment(cursor);
     } else if (word == "attribute") {
-      skip_parentheses(cursor);
+      head.is_managed |= parse_attributes(cursor);
     } else if (word == "v2" || word == "v4" || word == "v8") {
       head.vector_width = static_cast<std::uint32_t>(word[1] - '0');
     } else {
@@ -250,6 +254,7 @@ Variable parse_declarator(Cursor& cursor, const DeclarationHead& head, bool is_e
   Variable variable;
   variable.name = cursor.expect_identifier("the name of a variable");
   variable.space = head.space;
+  variable.is_managed = head.is_managed;
   variable.type = head.type;
   variable.is_extern = is_extern;
   const std::uint64_t natural = element_size(head);

@@ -29,6 +29,7 @@ struct DeclarationHead {
   Type type = Type::none;
   std::uint32_t align = 0;         ///< 0: natural
   std::uint32_t vector_width = 1;  ///< 4 for .v4
+  bool is_managed = false;
 };
 
 /// `.global` → StateSpace::global …; nothing for a directive that is not a state space.

@@ -89,6 +89,7 @@ struct Variable {
   std::uint32_t align = 1;
   std::uint64_t size = 0;  ///< bytes, all elements together
   bool is_extern = false;
+  bool is_managed = false;              ///< a __managed__ variable
   Linkage linkage = Linkage::internal;  ///< of a definition at module scope
   std::vector<std::byte> init;          ///< empty, or `size` bytes
   std::vector<Relocation> relocations;

@@ -158,7 +158,7 @@ void StreamRaces::work_end() {
       const bool is_for_both = a->shared || a->on_host;
       now_->talks_to_host |= is_for_both;
       // A __managed__ variable is shared when the host first uses it, which may be later.
-      if (is_for_both || a->label.starts_with("__device__"))
+      if (is_for_both || a->label.starts_with("__managed__"))
         now_->signals_host |= t.site.how.is_for_host || launches_.has_signal_for_host();
     }
   }

@@ -85,8 +85,8 @@ LoadedModule* Device::load(std::span<const std::string_view> files) {
   for (const ptx::Variable& v : m->module.variables) {
     const bool constant = v.space == ptx::StateSpace::constant;
     if ((v.space != ptx::StateSpace::global && !constant) || v.is_extern) continue;
-    const Address at = memory_.allocate(
-        v.size, fmt::format("{} {}", constant ? "__constant__" : "__device__", ptx::source_name(v.name)));
+    const char* const kind = constant ? "__constant__" : v.is_managed ? "__managed__" : "__device__";
+    const Address at = memory_.allocate(v.size, fmt::format("{} {}", kind, ptx::source_name(v.name)));
     if (!at) {
       for (const Address a : m->owned) memory_.free(a);
       throw ptx::ParseError(fmt::format("no memory left for {} of {} bytes", ptx::source_name(v.name), v.size), 0);
