@@ -21,6 +21,7 @@
 #include <utility>
 
 #include "cudart/call.hpp"
+#include "cudart/memory/own_pages.hpp"
 #include "cudart/sides.hpp"
 
 namespace scanlab::cudart {
@@ -96,7 +97,10 @@ void say(const char* format, ...) {
 Client& client() {
   static Client& instance = []() -> Client& {
     // As early as the first fat binary registers, so that no child of the program gets the socket.
-    if (const int fd = inherited_socket(); fd >= 0) (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
+    if (const int fd = inherited_socket(); fd >= 0) {
+      (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
+      if (std::getenv(wire::watch_variable) != nullptr) give_blocks_own_pages();
+    }
     return *new Client;
   }();
   return instance;
@@ -200,7 +204,7 @@ void Client::post(Request request, std::span<const std::byte> payload) {
 /// After some requests the host knows more of what is done.
 void Client::note_wait(const Request& request) {
   constexpr std::uint32_t waits = wire::flag_blocking | wire::flag_host_waits | wire::flag_host_has_waited;
-  constexpr Op waiting[] = {Op::synchronise, Op::note_host_wait, Op::allocate, Op::release};
+  constexpr Op waiting[] = {Op::synchronise, Op::note_host_wait, Op::host_function, Op::allocate, Op::release};
   if (!(request.flags & waits) && std::ranges::find(waiting, request.op) == std::end(waiting)) return;
   awaited_ = sent_;
   if (watch.has_closed()) watch.is_stale = true;
@@ -218,16 +222,26 @@ void Client::note_call_site(Frames frames) {
   call_site_ = std::move(frames);
 }
 
-bool Client::report_access(Address device_address, bool writes, const Frames& frames, std::uint64_t& in_use) {
+bool Client::try_lock() {
   for (int tries = 0; !mutex.try_lock(); ++tries) {
     if (tries == 50) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
+  return true;
+}
+
+bool Client::report_access(const Access& access, const Frames& frames, std::uint64_t& in_use) {
+  if (!try_lock()) return false;
   const std::lock_guard hold(mutex, std::adopt_lock);
-  const Request request{.op = Op::host_access, .to = device_address, .bytes = 1, .value = writes};
+  const Request request{.op = Op::host_access,
+                        .id = running_host_function,
+                        .to = access.device,
+                        .bytes = access.bytes,
+                        .value = (access.writes ? wire::access_writes : 0) | (access.stays ? wire::access_stays : 0)};
   const auto payload = std::as_bytes(std::span(frames));
   is_reporting_ = true;
   in_use = wire::in_use_array | wire::in_use_page;
+  if (const std::uint64_t id = begun_unnoted_.exchange(0); id != 0) note_begin(id);
   if (link != Link::open || in_forked_child)
     in_use = 0;
   else if (done(sent_))

@@ -3,6 +3,8 @@
 
 #include <cuda_runtime_api.h>
 
+#include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -206,6 +208,8 @@ class Client {
   void enqueue_host_function(cudaStream_t stream, std::shared_ptr<HostCall> host_call);
   /// Those that have not ended and that work on `stream` comes after.
   HostCalls host_functions_before(cudaStream_t stream);
+  /// The program waits for them, or asks for them: they need not wait any more.
+  void want(const HostCalls& host_calls);
   /// Waits for them; other threads may use the client meanwhile.
   void await(const HostCalls& host_calls);
   void await_host_functions(cudaStream_t stream) { await(host_functions_before(stream)); }
@@ -225,7 +229,17 @@ class Client {
   void note_call_site(Frames frames);
   /// In a signal handler: reports an access to memory that is being watched. `in_use` as wire::Op::host_access answers
   /// it, or all bits where the device is busy. False: the connection is another thread's.
-  bool report_access(Address device, bool writes, const Frames& frames, std::uint64_t& in_use);
+  struct Access {
+    Address device = 0;
+    std::size_t bytes = 1;
+    bool writes = false;
+    bool stays = false;  ///< `stay` follows
+  };
+  bool report_access(const Access& access, const Frames& frames, std::uint64_t& in_use);
+  /// There are host functions that an access of this thread may race with: it should stay until they have ended.
+  bool should_stay() const;
+  /// Stays so long, or until it takes too long: they may wait for this thread. Also in a signal handler.
+  void stay(Address device);
   /// Opens what no work uses any more that the host does not know to be done, as far as the device can say now.
   void refresh_watch();
   HostWatch watch;
@@ -239,6 +253,10 @@ class Client {
   void note_wait(const wire::Request& request);
   void print_output(std::uint64_t bytes);
   void run_host_functions();
+  void await_turn(const HostCall& host_call);
+  bool begin(const HostCall& host_call);
+  void note_begin(std::uint64_t id);
+  bool try_lock();
   template <class Piece>
   cudaError_t copy_in_pieces(Address device, std::size_t bytes, std::uint32_t flags, Piece piece);
 
@@ -253,6 +271,15 @@ class Client {
   std::deque<std::shared_ptr<HostCall>> host_queue_;  ///< the first one may be running
   std::condition_variable_any host_queue_changed_;
   bool host_thread_started_ = false;
+  std::mutex turn_mutex_;
+  std::condition_variable turn_changed_;
+  std::chrono::milliseconds waiting_left_{1000};  ///< for turns that nobody asks for
+  std::chrono::milliseconds staying_left_{1000};  ///< where no host function ends meanwhile
+  std::atomic<std::uint64_t> submitted_functions_ = 0, ended_functions_ = 0;
+  std::atomic<std::uint64_t> not_ended_for_ =
+      ~std::uint64_t{0};                          ///< functions that had ended when staying was too long
+  std::atomic<unsigned> staying_ = 0;             ///< threads
+  std::atomic<std::uint64_t> begun_unnoted_ = 0;  ///< a host function of which the server does not know that it runs
 };
 
 /// The one client; never destroyed, since the program's own destructors may still call CUDA.

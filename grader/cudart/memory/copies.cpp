@@ -66,12 +66,17 @@ bool is_pageable(const Client& state, const void* host) {
 
 /// When the call returns, as CUDA documents it ("API synchronization behavior"): which of its work the host knows to
 /// be done. Here it is done in any case.
-std::uint32_t host_waits(const Client& state, const void* to, const void* from, Waits waits) {
+std::uint32_t host_waits(const Client& state, const void* to, const void* from, cudaMemcpyKind kind, Waits waits) {
   const bool to_device = on_device(state, to), from_device = on_device(state, from);
   const bool is_managed = is_shared(state, to) || is_shared(state, from);
   if (waits == Waits::no)
     return wire::flag_by_async | (from_device && !to_device && is_pageable(state, to) ? wire::flag_host_waits : 0);
-  if (to_device && from_device) return is_managed ? wire::flag_host_waits : 0;
+  if (to_device && from_device) {
+    // Between two places of the device nothing waits. CUDA 11 made an exception of managed memory; later documentation
+    // does not: where both ends may lie on the device, it is one place of it.
+    const bool may_be_on_device = kind == cudaMemcpyDeviceToDevice || kind == cudaMemcpyDefault;
+    return is_managed && !may_be_on_device ? wire::flag_host_waits : 0;
+  }
   // Pageable memory has been staged, but may be still on its way.
   return to_device && is_pageable(state, from) ? wire::flag_host_has_waited : wire::flag_host_waits;
 }
@@ -118,7 +123,7 @@ cudaError_t copy(Client& state, void* to, const void* from, std::size_t bytes, c
   for (const void* side : {static_cast<const void*>(to), from})
     if (!on_device(state, side) && !lies_within(state, side, bytes))
       return explain(state, cudaErrorInvalidValue, "copy", side, bytes);
-  const std::uint32_t flags = flags_of(waits) | host_waits(state, to, from, waits);
+  const std::uint32_t flags = flags_of(waits) | host_waits(state, to, from, kind, waits);
   const OwnUse own_use(state, to, from, bytes, flags);
   const bool to_device = on_device(state, to), from_device = on_device(state, from);
   // A kernel that still runs may write to pinned or registered memory, which is read in this process.

@@ -4,7 +4,6 @@
 #include <elf.h>
 #include <execinfo.h>
 #include <fcntl.h>
-#include <link.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -21,23 +20,6 @@ namespace scanlab::cudart {
 namespace {
 
 struct sigaction previous_segv, previous_bus, previous_trap;
-
-/// Where this program's own code lies, and what is to be added to its symbols' values.
-struct OwnCode {
-  Address base = 0, begin = 0, end = 0;
-};
-
-int find_own_code(dl_phdr_info* info, std::size_t, void* result) {
-  auto& code = *static_cast<OwnCode*>(result);
-  code.base = info->dlpi_addr;
-  for (int i = 0; i < info->dlpi_phnum; ++i) {
-    const auto& part = info->dlpi_phdr[i];
-    if (part.p_type != PT_LOAD || !(part.p_flags & PF_X)) continue;
-    code.begin = info->dlpi_addr + part.p_vaddr;
-    code.end = code.begin + part.p_memsz;
-  }
-  return 1;  // the first object is the program
-}
 
 /// Copies the function that holds `pc` (relative to the program's base), demangled, to `name`; false when not known.
 bool function_at(Address pc, char* name, std::size_t size) {
@@ -77,14 +59,13 @@ bool function_at(Address pc, char* name, std::size_t size) {
 
 /// The innermost function of the program itself on the stack (a memcpy of the C library is not what the learner wrote).
 bool guilty_function(char* name, std::size_t size) {
-  OwnCode code;
-  dl_iterate_phdr(find_own_code, &code);
+  const OwnCode& code = own_code();
   void* frames[64];
   const int count = backtrace(frames, 64);
   bool past_signal = false;
   for (int i = 0; i < count; ++i) {
     const auto at = reinterpret_cast<Address>(frames[i]);
-    const bool own = at >= code.begin && at < code.end;
+    const bool own = code.holds(at);
     if (!own) past_signal = true;  // the C library's return from the signal handler lies between it and the fault
     if (own && past_signal) return function_at(at - code.base - 1, name, size);
   }

@@ -42,6 +42,7 @@ Pages pages_at(Address begin, std::size_t bytes) {
 
 /// Gives registered memory an address on the device.
 cudaError_t give_to_device(Client& state, void* pointer, std::size_t bytes, Address& device) {
+  if (state.reports_host()) state.note_call_site(frames_here());
   const wire::Reply reply = state.exchange({.op = wire::Op::allocate,
                                             .bytes = bytes,
                                             .offset = address_of(pointer) % vgpu::page_bytes,

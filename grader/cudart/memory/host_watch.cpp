@@ -1,7 +1,6 @@
 #include "cudart/memory/host_watch.hpp"
 
-#include <execinfo.h>
-#include <link.h>
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -26,23 +25,6 @@ constexpr unsigned most_steps = 1000;
 /// Bytes of shared memory that are searched for pointers at a launch.
 constexpr std::size_t most_searched = 1 << 20;
 
-/// Where this program's own code lies.
-struct OwnCode {
-  Address base = 0, begin = 0, end = 0;
-};
-
-int find_own_code(dl_phdr_info* info, std::size_t, void* result) {
-  auto& code = *static_cast<OwnCode*>(result);
-  code.base = info->dlpi_addr;
-  for (int i = 0; i < info->dlpi_phnum; ++i) {
-    const auto& part = info->dlpi_phdr[i];
-    if (part.p_type != PT_LOAD || !(part.p_flags & PF_X)) continue;
-    code.begin = info->dlpi_addr + part.p_vaddr;
-    code.end = code.begin + part.p_memsz;
-  }
-  return 1;  // the first object is the program
-}
-
 int protection_of(HostWatch::How how) {
   return how == HostWatch::How::open ? PROT_READ | PROT_WRITE : how == HostWatch::How::readable ? PROT_READ : PROT_NONE;
 }
@@ -51,45 +33,40 @@ int protection_of(HostWatch::How how) {
 struct Stepping {
   std::array<Address, 8> pages;
   std::size_t count = 0;
+  Address stays_at = 0;  ///< on the device: behind this access it waits for host functions
 };
 thread_local Stepping stepping;
+
+/// By which instruction, to what.
+struct Access {
+  Address at = 0, address = 0;
+  bool writes = false;
+  bool is_repeated = false;  ///< it has been reported a second time
+
+  bool operator==(const Access& other) const {
+    return at == other.at && address == other.address && writes == other.writes;
+  }
+};
 
 /// Accesses that this thread has reported since `epoch`.
 struct Reported {
   std::uint64_t epoch = 0;
-  std::array<std::tuple<Address, Address, bool>, 64> accesses;
+  std::array<Access, 64> accesses;
   std::size_t count = 0;
 };
 thread_local Reported reported;
+
+#if defined(__x86_64__)
+constexpr bool can_step = true;
+#else
+constexpr bool can_step = false;
+#endif
 
 constexpr Address page_of(Address address) {
   return address / vgpu::page_bytes * vgpu::page_bytes;
 }
 
 }  // namespace
-
-Frames frames_here(Address interrupted) {
-  static const OwnCode code = [] {
-    OwnCode found;
-    dl_iterate_phdr(find_own_code, &found);
-    return found;
-  }();
-  Frames own;
-  const auto is_own = [](Address at) { return at >= code.begin && at < code.end; };
-  if (is_own(interrupted)) own.push_back(interrupted - code.base);
-  void* frames[64];
-  const int count = backtrace(frames, 64);
-  bool is_past_signal = interrupted == 0;
-  for (int i = 0; i < count && own.size() < wire::most_places; ++i) {
-    const auto at = reinterpret_cast<Address>(frames[i]);
-    if (!is_own(at)) {
-      is_past_signal = true;  // the C library's return from the signal handler lies between it and the fault
-      continue;
-    }
-    if (is_past_signal && at != interrupted) own.push_back(at - code.base - 1);  // where it returns to: after the call
-  }
-  return own;
-}
 
 /// Keeps the table of areas at rest.
 class HostWatch::Hold {
@@ -128,10 +105,10 @@ void HostWatch::set(Areas::iterator area, std::size_t first, std::size_t count, 
   closed_ += (a.count > 0) - was_closed;
 }
 
-void HostWatch::add(Address begin, std::size_t bytes, Address device, Address data, bool is_for_all_kernels) {
+void HostWatch::add(Address begin, const Area& area) {
   remove(begin);
   const Hold hold(*this);
-  areas_[begin] = {device, data, is_for_all_kernels, std::vector<How>(bytes / vgpu::page_bytes, How::open), 0, 0};
+  areas_[begin] = area;
 }
 
 void HostWatch::remove(Address begin) {
@@ -161,6 +138,49 @@ void HostWatch::used(Address device, std::size_t bytes, How how) {
     }
     ++epoch_;
   }
+}
+
+void HostWatch::close_all() {
+  if (areas_.empty() || !catches_faults()) return;
+  const Hold hold(*this);
+  for (auto area = areas_.begin(); area != areas_.end(); ++area) {
+    area->second.steps = most_steps;
+    set(area, 0, area->second.pages.size(), How::closed);
+  }
+  ++epoch_;
+}
+
+namespace {
+
+/// Copies what lies there, as far as it can be read.
+std::vector<Address> words_at(const void* data) {
+  std::vector<Address> words(32);
+  const auto begin = reinterpret_cast<Address>(data);
+  const std::size_t bytes =
+      std::min<std::size_t>(words.size() * sizeof(Address), vgpu::page_bytes - begin % vgpu::page_bytes);
+  int ends[2];
+  if (begin == 0 || begin % sizeof(Address) != 0 || pipe2(ends, O_CLOEXEC) != 0) return {};
+  const ssize_t sent = write(ends[1], data, bytes);  // fails where nothing is
+  const ssize_t got = sent > 0 ? read(ends[0], words.data(), static_cast<std::size_t>(sent)) : 0;
+  close(ends[0]);
+  close(ends[1]);
+  words.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)) / sizeof(Address));
+  return words;
+}
+
+}  // namespace
+
+void HostWatch::expect_use_of(const void* data, bool is_first) {
+  std::vector<Address> pointers = words_at(data);
+  pointers.push_back(reinterpret_cast<Address>(data));
+  const Hold hold(*this);
+  if (is_first)
+    for (auto& [begin, area] : areas_) area.is_for_function = false;
+  bool is_known = false;
+  for (const Address pointer : pointers)
+    if (const auto area = area_at(pointer); area != areas_.end()) is_known = area->second.is_for_function = true;
+  if (is_known) return;
+  for (auto& [begin, area] : areas_) area.is_for_function = true;
 }
 
 void HostWatch::close_reachable(std::span<const std::byte> bytes, std::size_t& to_read) {
@@ -242,12 +262,71 @@ std::vector<std::pair<Address, Address>> HostWatch::closed() {
   return found;
 }
 
+// --- system calls ----------------------------------------------------------------------------------------------------
+
+template <class Visit>
+void HostWatch::for_each_in(Address begin, std::size_t bytes, Visit visit) {
+  if (bytes == 0) return;
+  for (auto area = areas_.begin(); area != areas_.end(); ++area) {
+    const Address end = area->first + area->second.pages.size() * vgpu::page_bytes;
+    if (area->second.count == 0 || begin >= end || begin + bytes <= area->first) continue;
+    const std::size_t first = (std::max(begin, area->first) - area->first) / vgpu::page_bytes;
+    const std::size_t last = (std::min(begin + bytes, end) - 1 - area->first) / vgpu::page_bytes;
+    visit(area, first, last - first + 1);
+  }
+}
+
+bool HostWatch::lend(Address begin, std::size_t bytes) {
+  const Hold hold(*this);
+  bool is_lent = false;
+  for_each_in(begin, bytes, [&](Areas::iterator area, std::size_t first, std::size_t count) {
+    apply(area, first, count, How::open);
+    is_lent = true;
+  });
+  return is_lent;
+}
+
+void HostWatch::give_back(Address begin, std::size_t bytes) {
+  const Hold hold(*this);
+  for_each_in(begin, bytes, [&](Areas::iterator area, std::size_t first, std::size_t count) {
+    for (std::size_t k = first; k < first + count; ++k)
+      if (area->second.pages[k] != How::open) apply(area, k, 1, area->second.pages[k]);
+  });
+}
+
+void HostWatch::was_used_by_system(Address begin, std::size_t bytes, bool writes, Address caller) {
+  struct Used {
+    Address area, device;
+    std::size_t bytes;
+    bool is_for_function;
+  };
+  std::vector<Used> used;
+  {
+    const Hold hold(*this);
+    for_each_in(begin, bytes, [&](Areas::iterator area, std::size_t, std::size_t) {
+      const Area& a = area->second;
+      const Address from = std::max(begin, a.data_begin), to = std::min(begin + bytes, a.data_end);
+      if (from < to) used.push_back({area->first, a.device + (from - area->first), to - from, a.is_for_function});
+    });
+  }
+  for (const Used& one : used) {
+    std::uint64_t in_use = 0;
+    const Client::Access access{one.device, one.bytes, writes, one.is_for_function && client().should_stay()};
+    if (!client().report_access(access, frames_here(0, caller), in_use) || !(in_use & wire::in_use_array))
+      open_area(one.area);
+    else if (access.stays)
+      client().stay(one.device);
+  }
+}
+
 // --- in signal handlers ----------------------------------------------------------------------------------------------
 
 bool HostWatch::on_fault(Address address, bool writes, void* context) {
   Address begin = 0, device = 0;
   How how = How::open;
   unsigned steps = 0;
+  bool is_neighbour = false;  // other data in the same page
+  bool is_for_function = false;
   {
     const Hold hold(*this);
     const auto area = area_at(address);
@@ -255,6 +334,8 @@ bool HostWatch::on_fault(Address address, bool writes, void* context) {
     begin = area->first;
     device = area->second.device + (address - begin);
     how = area->second.pages[(address - begin) / vgpu::page_bytes];
+    is_for_function = area->second.is_for_function;
+    is_neighbour = address < area->second.data_begin || address >= area->second.data_end;
     if (how != How::open && area->second.steps > 0 && steps_left_ > 0) {
       steps = --area->second.steps;
       --steps_left_;
@@ -263,10 +344,12 @@ bool HostWatch::on_fault(Address address, bool writes, void* context) {
   static thread_local unsigned tries = 0;
   if (how == How::open || (how == How::readable && !writes)) return ++tries < 100;  // another thread has opened it
   tries = 0;
-  if (in_call || in_host_function || steps == 0) {
+  const bool is_unknown_function = in_host_function && running_host_function == 0;
+  if (in_call || is_unknown_function || steps == 0) {
     open_area(begin);
     return true;
   }
+  if (is_neighbour) return step(address, context);
 #if defined(__x86_64__)
   const auto at = static_cast<Address>(static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
 #else
@@ -274,13 +357,15 @@ bool HostWatch::on_fault(Address address, bool writes, void* context) {
 #endif
   const std::uint64_t epoch = epoch_;
   if (reported.epoch != epoch) reported = {epoch, {}, 0};
-  const std::tuple access(at, address, writes);
-  const std::size_t known = std::min(reported.count, reported.accesses.size());
-  const auto end = reported.accesses.begin() + static_cast<std::ptrdiff_t>(known);
-  if (std::find(reported.accesses.begin(), end, access) == end) {
+  const Access access{at, address, writes};
+  const std::size_t count = std::min(reported.count, reported.accesses.size());
+  const auto end = reported.accesses.begin() + static_cast<std::ptrdiff_t>(count);
+  const auto known = std::find(reported.accesses.begin(), end, access);
+  if (known == end || !known->is_repeated) {
     Client& state = client();
     std::uint64_t in_use = 0;
-    if (!state.report_access(device, writes, frames_here(at), in_use)) {
+    const bool stays = can_step && is_for_function && stepping.count == 0 && state.should_stay();
+    if (!state.report_access({device, 1, writes, stays}, frames_here(at), in_use)) {
       open_area(begin);  // another thread has the connection: nothing is known
       return true;
     }
@@ -292,7 +377,11 @@ bool HostWatch::on_fault(Address address, bool writes, void* context) {
       open(page_of(address), 1);
       return true;
     }
-    reported.accesses[reported.count++ % reported.accesses.size()] = access;
+    if (stays) stepping.stays_at = device;
+    if (known != end)
+      known->is_repeated = true;
+    else
+      reported.accesses[reported.count++ % reported.accesses.size()] = access;
   }
   return step(address, context);
 }
@@ -318,14 +407,17 @@ bool HostWatch::on_step(void* context) {
   static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_EFL] &= ~0x100LL;
 #endif
   (void)context;
-  const Hold hold(*this);
-  for (std::size_t k = 0; k < stepping.count; ++k) {
-    const auto area = area_at(stepping.pages[k]);
-    if (area == areas_.end()) continue;
-    const std::size_t page = (stepping.pages[k] - area->first) / vgpu::page_bytes;
-    if (area->second.pages[page] != How::open) apply(area, page, 1, area->second.pages[page]);
+  {
+    const Hold hold(*this);
+    for (std::size_t k = 0; k < stepping.count; ++k) {
+      const auto area = area_at(stepping.pages[k]);
+      if (area == areas_.end()) continue;
+      const std::size_t page = (stepping.pages[k] - area->first) / vgpu::page_bytes;
+      if (area->second.pages[page] != How::open) apply(area, page, 1, area->second.pages[page]);
+    }
+    stepping.count = 0;
   }
-  stepping.count = 0;
+  if (const Address device = std::exchange(stepping.stays_at, 0); device != 0) client().stay(device);
   return true;
 }
 

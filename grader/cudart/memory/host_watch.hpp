@@ -7,7 +7,11 @@
 //
 // Pages are opened as soon as the device says that no work which the host does not know to be done uses their array.
 // System calls cannot be stopped so: they fail where a page is closed. So pages are closed for work that is given the
-// array, and for no longer than it may be in use.
+// array, and for no longer than it may be in use; for calls that use the program's memory they are opened
+// (system_calls.cpp).
+//
+// While a host function (cudaLaunchHostFunc) waits for its turn, or runs, all areas are closed: what threads do before
+// it begins they do without having been notified by it.
 #pragma once
 
 #include <atomic>
@@ -18,16 +22,9 @@
 #include <utility>
 #include <vector>
 
-#include "vgpu/core/memory/memory.hpp"
+#include "cudart/memory/own_code.hpp"
 
 namespace scanlab::cudart {
-
-using vgpu::Address;
-
-/// Places in the program's own file, the innermost first: what the device is told of where a thread stands.
-using Frames = std::vector<std::uint64_t>;
-/// Of the calling thread. In a signal handler `interrupted` is where the signal came; else 0.
-Frames frames_here(Address interrupted = 0);
 
 class HostWatch {
  public:
@@ -36,19 +33,29 @@ class HostWatch {
   /// Pages of this process from `begin` on, which are those of the device from `device` on.
   struct Area {
     Address device = 0;
-    Address data = 0;                 ///< on the device: where what lies there begins, in the first page
-    bool is_for_all_kernels = false;  ///< a __managed__ variable
+    Address data = 0;                      ///< on the device: where what lies there begins, in the first page
+    Address data_begin = 0, data_end = 0;  ///< of this process: what else is in the pages is of no interest
+    bool is_for_all_kernels = false;       ///< a __managed__ variable
     std::vector<How> pages;
-    std::size_t count = 0;  ///< of pages that are not open
-    unsigned steps = 0;     ///< accesses that are still reported before the area is opened
+    std::size_t count = 0;         ///< of pages that are not open
+    bool is_for_function = false;  ///< a host function that has not ended may use it
+    unsigned steps = 0;            ///< accesses that are still reported before the area is opened
   };
 
-  void add(Address begin, std::size_t bytes, Address device, Address data, bool is_for_all_kernels);
+  static std::vector<How> open_pages(std::size_t bytes) {
+    return std::vector<How>(bytes / vgpu::page_bytes, How::open);
+  }
+  void add(Address begin, const Area& area);
   void remove(Address begin);
 
   /// Work that the host does not wait for has been submitted: a kernel with these parameters; the use of some memory.
   void launched(std::span<const std::byte> parameters);
   void used(Address device, std::size_t bytes, How how);
+  /// A host function may use all that there is.
+  void close_all();
+  /// It was given this pointer: what lies there, or is pointed to from there, it will use; else anything. `is_first`:
+  /// no other function waits.
+  void expect_use_of(const void* data, bool is_first);
   /// The runtime itself uses the memory, at addresses of this process.
   void open(Address address, std::size_t bytes);
   void open_all();
@@ -57,6 +64,14 @@ class HostWatch {
   /// Areas that are not open: where they begin, and where their data does, on the device.
   std::vector<std::pair<Address, Address>> closed();
   bool has_closed() const { return closed_ > 0; }
+
+  bool has_areas() const { return !areas_.empty(); }
+
+  /// A system call is about to use this memory: false where nothing is closed. `give_back` closes it again.
+  bool lend(Address begin, std::size_t bytes);
+  void give_back(Address begin, std::size_t bytes);
+  /// So much of it has been read or written, by a call that returns to `caller`.
+  void was_used_by_system(Address begin, std::size_t bytes, bool writes, Address caller);
 
   /// In the signal handlers. False: no business of this watch.
   bool on_fault(Address address, bool writes, void* context);
@@ -73,6 +88,9 @@ class HostWatch {
   void apply(Areas::iterator area, std::size_t first, std::size_t count, How how);
   void close_reachable(std::span<const std::byte> bytes, std::size_t& to_read);
   bool step(Address address, void* context);
+  /// Calls visit(area, first page, pages) for each area in the range.
+  template <class Visit>
+  void for_each_in(Address begin, std::size_t bytes, Visit visit);
 
   std::atomic_flag busy_ = ATOMIC_FLAG_INIT;  ///< a handler can wait for it: it is held for moments, by no handler
   Areas areas_;

@@ -24,6 +24,7 @@ cudaError_t allocate(Client& state, void** pointer, std::size_t bytes, MemoryKin
   if (bytes == 0) return cudaSuccess;  // managed memory too (seen with CUDA 13.0 on an H200)
   const auto& [name, how] = known_kinds[static_cast<std::size_t>(kind)];
   const std::uint32_t request_flags = flags_of(waits) | order;
+  if (state.reports_host()) state.note_call_site(frames_here());
   const wire::Reply reply = state.exchange(
       {.op = Op::allocate, .flags = request_flags, .bytes = bytes, .value = static_cast<std::uint64_t>(how)});
   if (reply.error != 0) return error_of(reply);

@@ -125,6 +125,7 @@ cudaError_t CUDARTAPI cudaFreeAsync(void* pointer, cudaStream_t stream) {
     if (const cudaError_t error = state.refuse_during_capture(stream); error != cudaSuccess) return error;
     state.await_host_functions(stream);
     state.work_in(stream);
+    if (state.reports_host()) state.note_call_site(frames_here());
     return release(state, pointer, Waits::no, wire::flag_stream_ordered);
   });
 }

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "cudart/client.hpp"
+#include "cudart/memory/own_pages.hpp"
 
 namespace scanlab::cudart {
 
@@ -41,6 +42,11 @@ Pages inner_pages_of(Address base, std::size_t bytes) {
   return {reinterpret_cast<std::byte*>(begin), end > begin ? end - begin : 0};
 }
 
+/// Those in which an access can be noticed: other data in the same page would be in the way.
+Pages watched_pages_of(Address begin, std::size_t bytes) {
+  return has_own_pages(reinterpret_cast<const void*>(begin)) ? pages_of(begin, bytes) : inner_pages_of(begin, bytes);
+}
+
 Address address_of_pages(const Pages& pages) {
   return reinterpret_cast<Address>(pages.begin);
 }
@@ -66,16 +72,18 @@ cudaError_t Client::share(Address base, std::size_t bytes, void* host, std::uint
   }
   if (mapped && reports_host_) {
     if (host == nullptr) {
-      watch.add(address_of_pages(window), window.bytes, address_of_pages(window), base, !variable.empty());
+      const Address begin = address_of_pages(window);
+      watch.add(begin, {begin, base, base, base + bytes, !variable.empty(), HostWatch::open_pages(window.bytes)});
       if (!variable.empty()) {
         // Kernels may have used it before the host first does: the device knows, when it has time to answer.
         watch.used(base, bytes, HostWatch::How::closed);
         watch.is_stale = true;
       }
-    } else if (const Pages inner = inner_pages_of(reinterpret_cast<Address>(host), bytes); inner.bytes > 0) {
-      const Address begin = address_of_pages(inner);
-      const Address device_begin = base + (begin - reinterpret_cast<Address>(host));
-      watch.add(begin, inner.bytes, device_begin, device_begin, false);
+    } else if (const Pages own = watched_pages_of(reinterpret_cast<Address>(host), bytes); own.bytes > 0) {
+      const auto data = reinterpret_cast<Address>(host);
+      const Address begin = address_of_pages(own);
+      watch.add(begin, {base + (begin - data), base + (std::max(begin, data) - data), data, data + bytes, false,
+                        HostWatch::open_pages(own.bytes)});
     }
   }
   if (!mapped) say("the system refuses to map memory that host and device share: %s", std::strerror(errno));
@@ -91,7 +99,8 @@ void Client::unmap(Address base, std::size_t bytes) {
 
 void Client::take_back(const void* host, const Registration& registration) {
   if (registration.device == 0) return;
-  watch.remove(address_of_pages(inner_pages_of(reinterpret_cast<Address>(host), registration.bytes)));
+  for (const auto pages : {inner_pages_of, pages_of})
+    watch.remove(address_of_pages(pages(reinterpret_cast<Address>(host), registration.bytes)));
   const Pages own = pages_of(reinterpret_cast<Address>(host), registration.bytes);
   const Pages window = pages_of(registration.device, registration.bytes);
   // Filled elsewhere and moved here in one step: the pages may hold what is in use right now.

@@ -93,6 +93,7 @@ cudaError_t CUDARTAPI cudaEventQuery(cudaEvent_t event) {
   return call([&](Client& state) -> cudaError_t {
     if (const cudaError_t error = check(state, event); error != cudaSuccess) return error;
     if (!event->recorded) return cudaSuccess;
+    state.want(event->host_calls);
     if (state.asks_first(event->sent) || !has_ended(state, *event)) return cudaErrorNotReady;
     return state.note_done(Client::wait_for(*event));
   });

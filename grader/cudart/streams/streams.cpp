@@ -124,8 +124,9 @@ cudaError_t CUDARTAPI cudaStreamSynchronize(cudaStream_t stream) {
 cudaError_t CUDARTAPI cudaStreamQuery(cudaStream_t stream) {
   return call_on(stream, [&](Client& state) -> cudaError_t {
     if (const cudaError_t error = state.refuse_during_capture(stream); error != cudaSuccess) return error;
-    if (state.asks_first(state.sent_on(stream)) || !state.done(state.sent_on(stream)) ||
-        !state.host_functions_before(stream).empty())
+    const HostCalls before = state.host_functions_before(stream);
+    state.want(before);
+    if (state.asks_first(state.sent_on(stream)) || !state.done(state.sent_on(stream)) || !before.empty())
       return cudaErrorNotReady;
     return state.note_done(state.wait_for(stream));
   });

@@ -20,11 +20,16 @@ struct HostCall {
   bool runs_after_errors = false;     ///< a callback gets the error; a host function is left out
   bool done = false;                  ///< under Client::mutex
   std::vector<std::uint64_t> events;  ///< recorded after it, while it had not ended
+  const void* data = nullptr;         ///< that it is given
+  std::uint64_t id = 0;               ///< at the server
+  bool is_wanted = false;             ///< under Client::turn_mutex_: somebody waits for it
 };
 using HostCalls = std::vector<std::shared_ptr<HostCall>>;
 
 /// True in the thread that runs host functions: they may not call CUDA.
 extern thread_local bool in_host_function;
+/// The host function whose accesses are reported, in that thread; 0: none are.
+extern thread_local std::uint64_t running_host_function;
 
 /// A node of a graph. Nodes run in the order in which they were captured.
 struct GraphNode {

@@ -21,9 +21,11 @@
 namespace scanlab::server::wire {
 
 inline constexpr std::uint32_t magic = 0x5550'4756;  ///< "VGPU"
-inline constexpr std::uint32_t version = 5;
+inline constexpr std::uint32_t version = 6;
 /// Environment variable with the number of the program's end of the socket.
 inline constexpr const char* fd_variable = "SCANLAB_VGPU_FD";
+/// … that is set where the server will want to know what the host does.
+inline constexpr const char* watch_variable = "SCANLAB_VGPU_WATCH";
 
 enum class Op : std::uint32_t {
   hello = 1,      ///< value: version → payload DeviceFacts; bytes: size of the staging buffer; its descriptor by
@@ -59,12 +61,19 @@ enum class Op : std::uint32_t {
   note_host_wait,   ///< the host has waited. value: HostWait; stream or id: an event
   drop_stream,      ///< stream
   note_call_site,   ///< payload: the HostPlace of the call whose work comes next
-  host_access,      ///< to, bytes (0: only asks), value: 1 to write, payload: HostPlace → value: bits of in_use_…
+  host_access,      ///< to, bytes (0: only asks), value: bits of access_…, id: of a host function, or 0, payload:
+                    ///< HostPlace → value: bits of in_use_…
+  host_function,    ///< id, stream, value: HostFunctionStep
 };
 
 /// What the host has waited for.
 enum class HostWait : std::uint64_t { none, stream, event, all };
 
+/// What happens to a host function (cudaLaunchHostFunc).
+enum class HostFunctionStep : std::uint64_t { submitted, begins, ended };
+
+/// Of host_access: it writes; the thread stays there (see vgpu::HostAccess).
+inline constexpr std::uint64_t access_writes = 1, access_stays = 2;
 /// What work uses that the host does not know to be done.
 inline constexpr std::uint64_t in_use_array = 1, in_use_page = 2;
 /// Of a HostPlace.
@@ -96,9 +105,9 @@ inline constexpr std::uint32_t flag_sticky = 1;  ///< `error` stays until the de
 
 /// Requests that can do without a reply (flag_quiet).
 constexpr bool may_be_quiet(Op op) {
-  constexpr Op quiet[] = {Op::launch,          Op::fill,       Op::copy_on_device, Op::record_event,
-                          Op::note_error_read, Op::wait_event, Op::note_host_wait, Op::drop_stream,
-                          Op::note_call_site,  Op::host_access};
+  constexpr Op quiet[] = {Op::launch,          Op::fill,        Op::copy_on_device, Op::record_event,
+                          Op::note_error_read, Op::wait_event,  Op::note_host_wait, Op::drop_stream,
+                          Op::note_call_site,  Op::host_access, Op::host_function};
   return std::ranges::find(quiet, op) != std::end(quiet);
 }
 

@@ -372,9 +372,16 @@ std::int32_t Requests::note_call_site(const Request&, Payload place, Answer&) {
 std::int32_t Requests::host_access(const Request& request, Payload place, Answer& answer) {
   // After a fault the device does nothing, and what the host waits for is not reported any more.
   if (!options_.work || !options_.reports_host || pending_error_ != 0) return wire::error::success;
-  const vgpu::InUse in_use = options_.work->host_accessed(
-      {request.to, std::min<std::uint64_t>(request.bytes, 64), request.value != 0, place_of(place)});
+  const vgpu::InUse in_use =
+      options_.work->host_accessed({request.to, request.bytes, (request.value & wire::access_writes) != 0,
+                                    place_of(place), request.id, (request.value & wire::access_stays) != 0});
   answer.reply.value = (in_use.array ? wire::in_use_array : 0) | (in_use.page ? wire::in_use_page : 0);
+  return wire::error::success;
+}
+
+std::int32_t Requests::host_function(const Request& request, Payload, Answer&) {
+  if (request.value > static_cast<std::uint64_t>(wire::HostFunctionStep::ended))
+    throw ProtocolError("an unknown step of a host function");
   return wire::error::success;
 }
 
@@ -421,6 +428,7 @@ const Requests::Kind* Requests::kind_of(Op op) {
       {Op::drop_stream, &R::nothing, after_fault},
       {Op::note_call_site, &R::note_call_site, after_fault, places},
       {Op::host_access, &R::host_access, after_fault, places},
+      {Op::host_function, &R::host_function, after_fault},
   };
   const Kind* kind = std::ranges::find(kinds, op, &Kind::op);
   return kind == std::end(kinds) ? nullptr : kind;

@@ -396,6 +396,7 @@ int run(Arguments& arguments) {
   if (checks) {
     options.work = checks->work();
     options.reports_host = true;
+    setenv(server::wire::watch_variable, "1", 1);
     checks->locate_host_by(std::ref(host_lines));
   }
   const auto [session_fd, program_fd] = server::connected_sockets();

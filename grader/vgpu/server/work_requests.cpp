@@ -35,6 +35,7 @@ void Requests::report_before(const Request& request) {
   const bool is_for_all = request.op == Op::unload_module || request.op == Op::reset ||
                           ((request.op == Op::allocate || request.op == Op::release) && !is_stream_ordered(request));
   if (is_for_all) options_.work->host_waited_for_all();
+  if (request.op == Op::allocate) options_.work->allocation_comes(call_site_);
   if (!is_work(request)) return;
   Work work;
   work.stream = stream_of(request);
@@ -72,6 +73,9 @@ void Requests::report_after(const Request& request, const wire::Reply& reply) {
   if (is_work(request)) listener.work_end();
   if (request.op == Op::synchronise || request.op == Op::note_host_wait) report_host_wait(request);
   if (reply.error != wire::error::success) return;
+  if (request.op == Op::host_function)
+    listener.host_function(
+        {request.id, static_cast<vgpu::HostFunction::Step>(request.value), stream_of(request), call_site_});
   if (request.op == Op::record_event && request.value == 0) listener.recorded(request.id, stream_of(request));
   if (request.op == Op::drop_event) listener.dropped(request.id);
   if (request.op == Op::drop_stream) listener.dropped(stream_of(request));

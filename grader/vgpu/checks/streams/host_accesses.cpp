@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "vgpu/checks/race.hpp"
 #include "vgpu/checks/streams/stream_races.hpp"
@@ -10,85 +11,211 @@
 
 namespace scanlab::vgpu {
 
-InUse StreamRaces::host_accessed(const HostAccess& access) {
+template <class IsOpen>
+InUse StreamRaces::compare_with_work(const HostAccess& access, const Allocation& array, IsOpen is_open) {
   InUse in_use;
-  const Allocation* const array = is_lost_ ? nullptr : memory_.find(access.address, 1);
-  if (!array) return in_use;
   const Span here{access.address, access.address + access.bytes};
   const Address page = access.address / page_bytes * page_bytes;
   for (const std::deque<Done>& line : done_)
     for (auto work = line.rbegin(); work != line.rend(); ++work) {
       // What cudaMemcpy has left on its way from pageable memory is nothing that a host thread can come before.
       const bool is_on_its_way = work->work.host == Work::Host::has_waited;
-      if (work->signals_host || is_on_its_way || order_.is_known_to_host(work->place)) continue;
+      if (work->signals_host || is_on_its_way || !is_open(*work)) continue;
       const AccessedSpan* conflict = nullptr;
+      std::optional<Address> byte;
       for (const AccessedSpan& touched : work->spans) {
         const auto reaches_into = [&](Address begin, std::uint64_t bytes) {
           return touched.span.begin < begin + bytes && begin < touched.span.end;
         };
-        if (!reaches_into(array->base, array->size)) continue;
+        if (!reaches_into(array.base, array.size)) continue;
         in_use.array = true;
         in_use.page |= reaches_into(page, page_bytes);
-        if (!conflict && access.bytes > 0 && (access.writes || touched.site.how.writes()) &&
-            first_common_byte(touched.span, here))
-          conflict = &touched;
+        if (conflict || access.bytes == 0 || !(access.writes || touched.site.how.writes())) continue;
+        if ((byte = first_common_byte(touched.span, here))) conflict = &touched;
       }
-      if (conflict) report_host_race(*work, *conflict, access, *array);
+      if (conflict) report_host_race(*work, *conflict, access, array, *byte);
     }
   return in_use;
 }
 
-void StreamRaces::report_host_race(const Done& earlier, const AccessedSpan& first, const HostAccess& access,
-                                   const Allocation& array) {
-  if (!reported_.emplace(earlier.work.place, access.place, array.base).second) return;
-  const bool is_kernel = earlier.module != nullptr;
-  const std::string name =
-      is_kernel ? "kernel " + ptx::source_name(earlier.kernel.c_str()) : std::string(earlier.work.call);
-  const std::string stream = name_of(earlier.work.stream);
-  GlobalHow second;
-  second.kind = access.writes ? How::Kind::write : How::Kind::read;
-  const Hazard hazard = hazard_between(first.site.how, second);
+InUse StreamRaces::host_accessed(const HostAccess& reported) {
+  const Allocation* const array = is_lost_ ? nullptr : memory_.find(reported.address, 1);
+  if (!array) return {};
+  HostAccess access = reported;
+  access.bytes = std::min(access.bytes, array->base + array->size - access.address);
+  if (access.function) return function_accessed(access, *array);
+  InUse in_use =
+      compare_with_work(access, *array, [&](const Done& work) { return !order_.is_known_to_host(work.place); });
+  if (access.bytes == 0) host_uses_.clear();
+  settle(&access);
+  if (functions_.empty()) return in_use;
+  if (access.stays) host_uses_.push_back({access, array->base});
+  return {true, true};  // the next accesses count as well
+}
 
+Finding::Part StreamRaces::part_of_host(const HostPlace& place) const {
+  Finding::Part part;
+  if (source_of) part.where = source_of(place);
+  part.is_call = part.where.line == 0;
+  return part;
+}
+
+namespace {
+
+std::string what_does(const GlobalHow& how) {
+  return how.is_atomic() ? "updates it atomically" : how.writes() ? "writes it" : "reads it";
+}
+
+GlobalHow how_of(const HostAccess& access) {
+  GlobalHow how;
+  how.kind = access.writes ? How::Kind::write : How::Kind::read;
+  return how;
+}
+
+}  // namespace
+
+std::vector<Finding::Part> StreamRaces::parts_of_work(const Done& work, const AccessedSpan& touched) const {
+  Finding::Part uses = part_of_host(work.work.place);
+  Finding::Part launched = uses;
+  uses.actors = fmt::format("{} in {}", name_of(work), vgpu::name_of(work.work.stream));
+  uses.does = what_does(touched.site.how);
+  if (!work.module) return {std::move(uses)};
+  uses.where = own_place(*work.module, touched.site.line);
+  uses.is_call = false;
+  launched.does = "it is launched";
+  std::vector<Finding::Part> parts = {std::move(uses)};
+  if (!launched.is_call) parts.push_back(std::move(launched));
+  return parts;
+}
+
+void StreamRaces::report_host_race(const Done& work, const AccessedSpan& touched, const HostAccess& access,
+                                   const Allocation& array, Address byte) {
+  if (!reported_.emplace(work.work.place, access.place, array.base).second) return;
+  const Function* const function = access.function ? &functions_.at(access.function) : nullptr;
+  const bool is_function_first = function && function->moment < work.moment;
+  const GlobalHow host_how = how_of(access);
+  const Hazard hazard =
+      is_function_first ? hazard_between(host_how, touched.site.how) : hazard_between(touched.site.how, host_how);
   Finding f;
   f.id = "race.host";
-  f.kind = name_of(hazard);
-  f.kernel = is_kernel ? ptx::source_name(earlier.kernel.c_str()) : std::string();
+  f.kind = vgpu::name_of(hazard);
+  f.kernel = work.module ? ptx::source_name(work.kernel.c_str()) : std::string();
   f.variable = array.label.substr(0, array.label.find(" #"));
-  f.element = (access.address - array.base) / first.site.bytes;
-  f.headline = fmt::format("RACE ({}): {} {} of {}, {} and the host", f.kind, is_kernel ? "element" : "byte",
-                           *f.element, array.label, name);
-  Finding::Part uses;
-  uses.actors = fmt::format("{} in {}", name, stream);
-  uses.does = first.site.how.is_atomic() ? "updates it atomically" : first.site.how.writes() ? "writes it" : "reads it";
-  const auto stand = [&](Finding::Part& part, const HostPlace& place) {
-    if (source_of) part.where = source_of(place);
-    part.is_call = part.where.line == 0;
-  };
-  if (is_kernel)
-    uses.where = own_place(*earlier.module, first.site.line);
-  else
-    stand(uses, earlier.work.place);
-  f.parts.push_back(std::move(uses));
-  if (is_kernel) {
-    Finding::Part launched;
-    launched.does = "it is launched";
-    stand(launched, earlier.work.place);
-    if (!launched.is_call) f.parts.push_back(std::move(launched));
+  f.element = (byte - array.base) / touched.site.bytes;
+  f.headline = fmt::format("RACE ({}): {} {} of {}, {} and {}", f.kind, work.module ? "element" : "byte", *f.element,
+                           label_of(array), name_of(work), function ? "a host function" : "the host");
+  f.parts = parts_of_work(work, touched);
+  const std::string stream = vgpu::name_of(work.work.stream);
+  if (function) {
+    std::vector<Finding::Part> its = parts_of_function(*function, access);
+    f.parts.insert(is_function_first ? f.parts.begin() : f.parts.end(), its.begin(), its.end());
+    const std::string own = vgpu::name_of(function->stream);
+    f.advice = fmt::format(
+        "{} does not wait for {}: {}; put cudaEventRecord and cudaStreamWaitEvent between the two, or a "
+        "synchronisation, or use one stream for both",
+        is_function_first ? stream : own, is_function_first ? own : stream, may_happen(hazard));
+    findings_.add(std::move(f));
+    return;
   }
-  Finding::Part host;
+  Finding::Part host = part_of_host(access.place);
   host.does = access.writes ? "writes it" : "reads it";
-  stand(host, access.place);
   host.actors = host.is_call && !host.where.function.empty() ? "the host, in " + host.where.function + "," : "the host";
   f.parts.push_back(std::move(host));
-
-  const std::string waiting = earlier.work.stream.is_legacy() || earlier.work.stream.is_per_thread
+  if (work.work.call == std::string_view("cudaMemcpy"))
+    f.details.emplace_back("cudaMemcpy between two places of the device may return before it is done");
+  const std::string waiting = work.work.stream.is_legacy() || work.work.stream.is_per_thread
                                   ? "cudaDeviceSynchronize()"
                                   : "cudaStreamSynchronize() for " + stream + ", or cudaDeviceSynchronize(),";
+  const bool is_set = std::string_view(work.work.call).starts_with("cudaMemset");
   f.advice = fmt::format("the host has not waited for {}, which may still run: {}; call {} between the two",
-                         is_kernel ? "the kernel" : "the copy", may_happen(hazard), waiting);
-  if (!is_kernel && earlier.work.call == std::string_view("cudaMemsetAsync"))
-    f.advice.replace(f.advice.find("the copy"), 8, "it");
+                         work.module ? "the kernel"
+                         : is_set    ? "it"
+                                     : "the copy",
+                         may_happen(hazard), waiting);
   findings_.add(std::move(f));
+}
+
+// --- host functions --------------------------------------------------------------------------------------------------
+
+void StreamRaces::host_function(const HostFunction& function) {
+  if (is_lost_) return;
+  ++moment_;
+  if (function.step == HostFunction::Step::submitted) {
+    settle(nullptr);
+    // An event is recorded for what it comes after.
+    recorded(function.id, function.stream);
+    functions_[function.id] = {function.stream, function.place, moment_, {}};
+    return;
+  }
+  const auto found = functions_.find(function.id);
+  if (found == functions_.end()) return;
+  if (function.step == HostFunction::Step::begins) {
+    found->second.begun = moment_;
+    host_waited(function.id);  // it may notify the host that what was before it is done
+    return;
+  }
+  functions_.erase(found);
+  order_.drop(function.id);
+  if (functions_.empty()) host_uses_.clear();
+}
+
+void StreamRaces::settle(const HostAccess* access) {
+  for (auto& [earlier, finding] : std::exchange(suspected_, {}))
+    if (!access || access->address != earlier.address || access->place != earlier.place)
+      findings_.add(std::move(finding));
+}
+
+InUse StreamRaces::function_accessed(const HostAccess& access, const Allocation& array) {
+  const auto found = functions_.find(access.function);
+  if (found == functions_.end() || !found->second.begun) return {};
+  const Function& function = found->second;
+  compare_with_work(access, array, [&](const Done& work) {
+    // What the host knows to be done, it may have notified the function of.
+    return work.moment < *function.begun && !order_.comes_before(work.place, access.function) &&
+           !order_.is_known_to_host(work.place);
+  });
+  const Span its{access.address, access.address + access.bytes};
+  for (const HostUse& use : host_uses_) {
+    if (use.array != array.base || !(use.access.writes || access.writes)) continue;
+    const Span here{use.access.address, use.access.address + use.access.bytes};
+    if (const auto byte = first_common_byte(its, here))
+      report_function_race(function, access, use.access, array, *byte);
+  }
+  return {true, true};
+}
+
+std::vector<Finding::Part> StreamRaces::parts_of_function(const Function& function, const HostAccess& access) const {
+  Finding::Part does = part_of_host(access.place);
+  does.actors = fmt::format("a host function in {}", vgpu::name_of(function.stream));
+  does.does = access.writes ? "writes it" : "reads it";
+  Finding::Part submitted = part_of_host(function.place);
+  submitted.does = "it is submitted";
+  std::vector<Finding::Part> parts = {std::move(does)};
+  if (!submitted.is_call) parts.push_back(std::move(submitted));
+  return parts;
+}
+
+void StreamRaces::report_function_race(const Function& function, const HostAccess& its, const HostAccess& host,
+                                       const Allocation& array, Address byte) {
+  if (!reported_.emplace(function.place, host.place, array.base).second) return;
+  const Hazard hazard = hazard_between(how_of(its), how_of(host));
+  Finding f;
+  f.id = "race.host";
+  f.kind = vgpu::name_of(hazard);
+  f.variable = array.label.substr(0, array.label.find(" #"));
+  f.element = byte - array.base;
+  f.headline =
+      fmt::format("RACE ({}): byte {} of {}, a host function and the host", f.kind, *f.element, label_of(array));
+  f.parts = parts_of_function(function, its);
+  Finding::Part other = part_of_host(host.place);
+  other.actors = "the host";
+  other.does = host.writes ? "writes it" : "reads it";
+  f.parts.push_back(std::move(other));
+  f.advice = fmt::format(
+      "the host has not waited for the host function, which may still wait for its turn, or run: {}; call "
+      "cudaStreamSynchronize() for {}, or cudaDeviceSynchronize(), between the two",
+      may_happen(hazard), vgpu::name_of(function.stream));
+  suspected_.emplace_back(host, std::move(f));
 }
 
 }  // namespace scanlab::vgpu

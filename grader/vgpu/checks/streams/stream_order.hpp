@@ -33,6 +33,12 @@ class StreamOrder {
   /// All that is submitted from now on comes after it.
   bool is_known_to_host(const Place& place) const { return host_.at(place.line) >= place.number; }
 
+  /// Was that known to be done where the event was recorded?
+  bool comes_before(const Place& place, std::uint64_t event) const {
+    const auto recorded = events_.find(event);
+    return recorded == events_.end() || recorded->second.known.at(place.line) >= place.number;
+  }
+
   /// False: there is too much to remember, and the order is not known from here on.
   bool record(std::uint64_t event, const Stream& stream);
   bool wait(const Stream& stream, std::uint64_t event);

@@ -28,6 +28,10 @@ std::string name_of(const Stream& stream) {
   return fmt::format("{} #{}", stream.is_per_thread ? "the default stream of thread" : "stream", stream.number);
 }
 
+std::string StreamRaces::name_of(const Done& done) {
+  return done.kernel.empty() ? std::string(done.work.call) : "kernel " + ptx::source_name(done.kernel.c_str());
+}
+
 bool StreamRaces::Done::is_same_as(const Done& other) const {
   return kernel == other.kernel && std::string_view(work.call) == other.work.call && work.host == other.work.host &&
          has_fence == other.has_fence && talks_to_host == other.talks_to_host && signals_host == other.signals_host &&
@@ -44,7 +48,14 @@ StreamRaces::~StreamRaces() {
   memory_.ignore(this);
 }
 
+FindingList StreamRaces::findings() const {
+  FindingList all = findings_;
+  for (const auto& [access, finding] : suspected_) all.add(finding);
+  return all;
+}
+
 void StreamRaces::reset() {
+  suspected_.clear();
   findings_.clear();
   reported_.clear();
   left_out_.clear();
@@ -80,6 +91,7 @@ void StreamRaces::host_waited(std::uint64_t event) {
 }
 
 void StreamRaces::host_waited_for_all() {
+  settle(nullptr);
   order_.host_waits_for_all();
   done_.clear();
   kept_ = kept_spans_ = 0;
@@ -97,11 +109,13 @@ void StreamRaces::forget_known() {
 // --- a piece of work -------------------------------------------------------------------------------------------------
 
 void StreamRaces::work_begin(const Work& work) {
+  settle(nullptr);
   now_.reset();
   released_.reset();
   if (is_lost_) return;
   Done done;
   done.work = work;
+  done.moment = ++moment_;
   if (!order_.submit(work.stream, work.host, done.place)) return give_up("there are too many streams to follow");
   now_ = std::move(done);
   spans_.clear();
@@ -123,6 +137,10 @@ void StreamRaces::copied(Address to, Address from, std::uint64_t bytes) {
 
 /// cudaMallocAsync: before it, in the order of its stream, there is no such memory.
 void StreamRaces::allocated(const Allocation& a) {
+  if (HostPlace place = std::exchange(comes_, {}); !place.empty() && allocated_at_.size() < most_kept)
+    allocated_at_[a.base] = std::move(place);
+  else
+    allocated_at_.erase(a.base);
   if (now_ && now_->work.call == allocates) touch(a.base, a.size, How::Kind::write);
 }
 
@@ -130,6 +148,17 @@ void StreamRaces::released(const Allocation& a) {
   if (!now_ || now_->work.call != frees) return;
   touch(a.base, a.size, How::Kind::write);
   released_ = a;
+}
+
+std::string StreamRaces::label_of(const Allocation& array) const {
+  std::string label = array.label;
+  const auto made = allocated_at_.find(array.base);
+  const std::size_t number = label.find(" #");
+  if (made == allocated_at_.end() || !source_of || number == label.npos) return label;
+  SourcePlace place = source_of(made->second);
+  place.file.erase(0, place.file.rfind('/') + 1);
+  if (place.line != 0) label.insert(std::min(label.find(" (", number), label.size()), " in " + place_text(place));
+  return label;
 }
 
 void StreamRaces::launched(const KernelInfo& kernel) {
@@ -259,12 +288,9 @@ Finding StreamRaces::describe(const Done& earlier, const AccessedSpan& first, co
                               const Allocation& array, Address byte) const {
   const Done& later = *now_;
   const auto is = [](const Done& done, std::string_view call) { return done.kernel.empty() && done.work.call == call; };
-  const auto name = [](const Done& done) {
-    return done.kernel.empty() ? std::string(done.work.call) : "kernel " + ptx::source_name(done.kernel.c_str());
-  };
   const auto part = [&](const Done& done, const AccessedSpan& accessed) {
     Finding::Part p;
-    p.actors = fmt::format("{} in {}{}", name(done), name_of(done.work.stream),
+    p.actors = fmt::format("{} in {}{}", name_of(done), vgpu::name_of(done.work.stream),
                            done.work.stream.is_non_blocking ? " (cudaStreamNonBlocking)" : "");
     p.does = is(done, frees)                 ? "frees it"
              : is(done, allocates)           ? "allocates it"
@@ -274,13 +300,14 @@ Finding StreamRaces::describe(const Done& earlier, const AccessedSpan& first, co
     if (done.module)
       p.where = own_place(*done.module, accessed.site.line);
     else
-      p.is_call = true;
+      p.where = part_of_host(done.work.place).where;
+    p.is_call = p.where.line == 0 && !done.module;
     return p;
   };
   const Hazard hazard = hazard_between(first.site.how, second.site.how);
   Finding f;
   f.id = "race.global";
-  f.kind = name_of(hazard);
+  f.kind = vgpu::name_of(hazard);
   f.kernel = later.kernel.empty() && earlier.kernel.empty()
                  ? std::string()
                  : ptx::source_name((later.kernel.empty() ? earlier : later).kernel.c_str());
@@ -290,10 +317,10 @@ Finding StreamRaces::describe(const Done& earlier, const AccessedSpan& first, co
                                                              : std::max(first.site.bytes, second.site.bytes);
   f.element = (byte - array.base) / bytes;
   f.headline = fmt::format("RACE ({}): {} {} of {}, {} and {} in two streams", f.kind,
-                           earlier.module || later.module ? "element" : "byte", *f.element, array.label, name(earlier),
-                           name(later));
+                           earlier.module || later.module ? "element" : "byte", *f.element, label_of(array),
+                           name_of(earlier), name_of(later));
   f.parts = {part(earlier, first), part(later, second)};
-  const std::string a = name_of(earlier.work.stream), b = name_of(later.work.stream);
+  const std::string a = vgpu::name_of(earlier.work.stream), b = vgpu::name_of(later.work.stream);
   const std::string what = is(later, frees)         ? "it may be freed while it is still in use"
                            : is(earlier, allocates) ? "it may be used before it is there"
                                                     : may_happen(hazard);

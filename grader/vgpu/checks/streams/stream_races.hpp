@@ -10,16 +10,20 @@
 // flag of another one, is not compared with it; a graph counts as one stream.
 //
 // What the host does to memory that it shares with kernels is reported by the program's side where it looks (cudart's
-// host_watch.hpp), and compared with the work that the host does not know to be done: the check race.host.
+// host_watch.hpp), and compared with the work that the host does not know to be done: the check race.host. What a host
+// function does (cudaLaunchHostFunc) is compared with the work that it does not come after, and with what other threads
+// do at the same time: with the access at which a thread stays until the function has ended.
 #pragma once
 
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -45,7 +49,7 @@ class StreamRaces : public WorkListener, private MemoryListener {
   /// The learner's line where a host thread stands, or its function; null: not known.
   std::function<SourcePlace(const HostPlace&)> source_of;
 
-  const FindingList& findings() const { return findings_; }
+  FindingList findings() const;
   /// Forgets the findings; what has been submitted so far counts as done.
   void reset();
   /// Why some work of several streams was not compared, as one line; empty: all was.
@@ -59,6 +63,8 @@ class StreamRaces : public WorkListener, private MemoryListener {
   void host_waited(std::uint64_t event) override;
   void host_waited_for_all() override;
   InUse host_accessed(const HostAccess& access) override;
+  void host_function(const HostFunction& function) override;
+  void allocation_comes(const HostPlace& place) override { comes_ = place; }
   void dropped(const Stream& stream) override { order_.drop(stream); }
   void dropped(std::uint64_t event) override { order_.drop(event); }
 
@@ -74,10 +80,24 @@ class StreamRaces : public WorkListener, private MemoryListener {
     bool has_fence = false;
     bool talks_to_host = false;
     bool signals_host = false;  ///< the host may have seen, by what it has written, that some of it is done
+    std::uint64_t moment = 0;   ///< when it was submitted
     /// Later work by its line, and the arrays: what comes after the first of it that races comes after this too.
     std::vector<std::pair<std::size_t, Address>> reported;
 
     bool is_same_as(const Done& other) const;
+  };
+
+  /// A host function that has not ended.
+  struct Function {
+    Stream stream;
+    HostPlace place;
+    std::uint64_t moment = 0;            ///< when it was submitted
+    std::optional<std::uint64_t> begun;  ///< when it began
+  };
+  /// What a thread of the program has done that stays there until host functions have ended.
+  struct HostUse {
+    HostAccess access;
+    Address array = 0;
   };
 
   void released(const Allocation& a) override;
@@ -95,8 +115,25 @@ class StreamRaces : public WorkListener, private MemoryListener {
   bool is_by_flags(const Done& earlier) const;
   Finding describe(const Done& earlier, const AccessedSpan& first, const AccessedSpan& second, const Allocation& array,
                    Address byte) const;
-  void report_host_race(const Done& earlier, const AccessedSpan& first, const HostAccess& access,
-                        const Allocation& array);
+  /// Each work that `is_open(work)` is compared with what the host, or its function, does.
+  template <class IsOpen>
+  InUse compare_with_work(const HostAccess& access, const Allocation& array, IsOpen is_open);
+  InUse function_accessed(const HostAccess& access, const Allocation& array);
+  /// A thread goes on: with `access`, where that is known.
+  void settle(const HostAccess* access);
+  void report_host_race(const Done& work, const AccessedSpan& touched, const HostAccess& access,
+                        const Allocation& array, Address byte);
+  void report_function_race(const Function& function, const HostAccess& its, const HostAccess& host,
+                            const Allocation& array, Address byte);
+  /// "kernel scan", "cudaMemcpyAsync"
+  static std::string name_of(const Done& done);
+  /// Where a call of the host stands, as far as that is known.
+  Finding::Part part_of_host(const HostPlace& place) const;
+  /// The parts of work: what it does, and where it was launched.
+  std::vector<Finding::Part> parts_of_work(const Done& work, const AccessedSpan& touched) const;
+  std::vector<Finding::Part> parts_of_function(const Function& function, const HostAccess& access) const;
+  /// The label of an allocation, with the line of the call that made it.
+  std::string label_of(const Allocation& array) const;
   void keep();
   void forget_known();
   void give_up(const char* why);
@@ -114,6 +151,14 @@ class StreamRaces : public WorkListener, private MemoryListener {
   std::set<std::pair<const ptx::Module*, std::uint32_t>> guesses_;
   /// Of host races that have been reported: the call of the work, the access, the array.
   std::set<std::tuple<HostPlace, HostPlace, Address>> reported_;
+  std::map<std::uint64_t, Function> functions_;  ///< that have not ended
+  std::vector<HostUse> host_uses_;
+  /// Races of a host function with an access of another thread. If that is repeated at once it waits for the value to
+  /// change: then it is none.
+  std::vector<std::pair<HostAccess, Finding>> suspected_;
+  std::uint64_t moment_ = 0;  ///< grows with all that is submitted
+  HostPlace comes_;           ///< of the allocation that comes next
+  std::unordered_map<Address, HostPlace> allocated_at_;
   std::string left_out_;
   bool is_lost_ = false;  ///< the order is not known any more
 };

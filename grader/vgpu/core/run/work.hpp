@@ -42,6 +42,17 @@ struct HostAccess {
   std::uint64_t bytes = 1;  ///< 0: it only wants to know what is in use
   bool writes = false;
   HostPlace place;
+  std::uint64_t function = 0;  ///< the host function that does it; 0: a thread of the program's own
+  bool stays = false;  ///< the thread stays there until all host functions have ended, or a later access is reported
+};
+
+/// A function that a stream calls on the host (cudaLaunchHostFunc). From its begin on it may notify other threads that
+/// what was before it is done.
+struct HostFunction {
+  std::uint64_t id = 0;
+  enum class Step : std::uint8_t { submitted, begins, ended } step = Step::submitted;
+  Stream stream;    ///< when it is submitted
+  HostPlace place;  ///< of the call that submits it
 };
 
 /// Which memory is used by work that the host does not know to be done: the array, the page.
@@ -64,6 +75,9 @@ class WorkListener {
   virtual void host_waited_for_all() {}
   /// `Work` that was submitted before may still run.
   virtual InUse host_accessed(const HostAccess&) { return {}; }
+  virtual void host_function(const HostFunction&) {}
+  /// The call that has allocated the memory; before `work_begin` and what the memory itself reports.
+  virtual void allocation_comes(const HostPlace&) {}
   virtual void dropped(const Stream&) {}
   virtual void dropped(std::uint64_t /*event*/) {}
 };

@@ -1,0 +1,160 @@
+// System calls that read or write memory which kernels may use.
+//
+// Where a page is closed (host_watch.hpp) a system call fails with EFAULT: the kernel of the system sends no signal for
+// what it does itself. So the program's calls for input and output come here first: the pages are opened for as long as
+// the call takes, and what it has read or written is reported like any other access. The C library's calls are
+// replaced by symbols of the same names in the program's own file, which other libraries use as well; only those that
+// the C library makes itself do not come here, and of those the ones with the program's memory are fread's and
+// fwrite's.
+#undef _FORTIFY_SOURCE  // each name is to be the function of that name
+#undef _FILE_OFFSET_BITS
+#include <dlfcn.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <span>
+
+#include "cudart/client.hpp"
+
+namespace scanlab::cudart {
+namespace {
+
+/// The C library's function of this name.
+template <class Function>
+Function* real(const char* name) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
+}
+
+enum class Uses { reads, writes };
+
+/// Runs `call`, which returns how many items of `item` bytes were moved from or to the pieces of memory, or a negative
+/// number.
+template <class Call>
+auto lent(std::span<const iovec> pieces, Uses uses, std::size_t item, void* caller, Call call) {
+  HostWatch& watch = client().watch;
+  bool is_lent = false;
+  if (!in_call && watch.has_closed())
+    for (const iovec& piece : pieces) is_lent |= watch.lend(reinterpret_cast<Address>(piece.iov_base), piece.iov_len);
+  const auto result = call();
+  if (!is_lent) return result;
+  const int code = errno;
+  std::size_t left = result > 0 ? static_cast<std::size_t>(result) * item : 0;
+  for (const iovec& piece : pieces) {
+    const std::size_t used = std::min(left, piece.iov_len);
+    left -= used;
+    const auto begin = reinterpret_cast<Address>(piece.iov_base);
+    watch.give_back(begin, piece.iov_len);
+    watch.was_used_by_system(begin, used, uses == Uses::writes, reinterpret_cast<Address>(caller));
+  }
+  errno = code;
+  return result;
+}
+
+template <class Call>
+auto lent(const void* memory, std::size_t bytes, Uses uses, std::size_t item, void* caller, Call call) {
+  const iovec piece{const_cast<void*>(memory), bytes};
+  return lent(std::span(&piece, 1), uses, item, caller, call);
+}
+
+}  // namespace
+}  // namespace scanlab::cudart
+
+using namespace scanlab::cudart;
+
+// Weak: a program may have a variable of such a name.
+/// NAME with its parameters in parentheses is called with ARGUMENTS; what it moves is at MEMORY, of BYTES bytes.
+#define SCANLAB_SYSTEM_CALL(RESULT, NAME, PARAMETERS, ARGUMENTS, MEMORY, BYTES, USES, ITEM)                  \
+  __attribute__((weak)) RESULT NAME PARAMETERS {                                                             \
+    static auto* const function = real<RESULT PARAMETERS>(#NAME);                                            \
+    return lent(MEMORY, BYTES, USES, ITEM, __builtin_return_address(0), [&] { return function ARGUMENTS; }); \
+  }
+#define SCANLAB_SYSTEM_CALL_PIECES(NAME, PARAMETERS, ARGUMENTS, PIECES, USES)                      \
+  __attribute__((weak)) ssize_t NAME PARAMETERS {                                                  \
+    static auto* const function = real<ssize_t PARAMETERS>(#NAME);                                 \
+    return lent(PIECES, USES, 1, __builtin_return_address(0), [&] { return function ARGUMENTS; }); \
+  }
+
+namespace {
+
+std::span<const iovec> pieces_of(const iovec* pieces, int count) {
+  return {pieces, count > 0 && pieces != nullptr ? static_cast<std::size_t>(count) : 0};
+}
+
+std::span<const iovec> pieces_of(const msghdr* message) {
+  return message == nullptr ? std::span<const iovec>() : std::span<const iovec>(message->msg_iov, message->msg_iovlen);
+}
+
+}  // namespace
+
+extern "C" {
+
+// clang-format off
+SCANLAB_SYSTEM_CALL(ssize_t, read, (int fd, void* to, size_t bytes), (fd, to, bytes), to, bytes, Uses::writes, 1)
+SCANLAB_SYSTEM_CALL(ssize_t, write, (int fd, const void* from, size_t bytes), (fd, from, bytes), from, bytes,
+                    Uses::reads, 1)
+SCANLAB_SYSTEM_CALL(ssize_t, pread, (int fd, void* to, size_t bytes, off_t at), (fd, to, bytes, at), to, bytes,
+                    Uses::writes, 1)
+SCANLAB_SYSTEM_CALL(ssize_t, pread64, (int fd, void* to, size_t bytes, off64_t at), (fd, to, bytes, at), to, bytes,
+                    Uses::writes, 1)
+SCANLAB_SYSTEM_CALL(ssize_t, pwrite, (int fd, const void* from, size_t bytes, off_t at), (fd, from, bytes, at), from,
+                    bytes, Uses::reads, 1)
+SCANLAB_SYSTEM_CALL(ssize_t, pwrite64, (int fd, const void* from, size_t bytes, off64_t at), (fd, from, bytes, at),
+                    from, bytes, Uses::reads, 1)
+SCANLAB_SYSTEM_CALL(ssize_t, recv, (int fd, void* to, size_t bytes, int flags), (fd, to, bytes, flags), to, bytes,
+                    Uses::writes, 1)
+SCANLAB_SYSTEM_CALL(ssize_t, send, (int fd, const void* from, size_t bytes, int flags), (fd, from, bytes, flags), from,
+                    bytes, Uses::reads, 1)
+SCANLAB_SYSTEM_CALL(ssize_t, recvfrom, (int fd, void* to, size_t bytes, int flags, sockaddr* who, socklen_t* size),
+                    (fd, to, bytes, flags, who, size), to, bytes, Uses::writes, 1)
+SCANLAB_SYSTEM_CALL(ssize_t, sendto,
+                    (int fd, const void* from, size_t bytes, int flags, const sockaddr* who, socklen_t size),
+                    (fd, from, bytes, flags, who, size), from, bytes, Uses::reads, 1)
+SCANLAB_SYSTEM_CALL(size_t, fread, (void* to, size_t size, size_t count, FILE* file), (to, size, count, file), to,
+                    size * count, Uses::writes, size)
+SCANLAB_SYSTEM_CALL(size_t, fwrite, (const void* from, size_t size, size_t count, FILE* file),
+                    (from, size, count, file), from, size * count, Uses::reads, size)
+SCANLAB_SYSTEM_CALL(size_t, fread_unlocked, (void* to, size_t size, size_t count, FILE* file), (to, size, count, file),
+                    to, size * count, Uses::writes, size)
+SCANLAB_SYSTEM_CALL(size_t, fwrite_unlocked, (const void* from, size_t size, size_t count, FILE* file),
+                    (from, size, count, file), from, size * count, Uses::reads, size)
+
+SCANLAB_SYSTEM_CALL_PIECES(readv, (int fd, const iovec* pieces, int count), (fd, pieces, count),
+                           pieces_of(pieces, count), Uses::writes)
+SCANLAB_SYSTEM_CALL_PIECES(writev, (int fd, const iovec* pieces, int count), (fd, pieces, count),
+                           pieces_of(pieces, count), Uses::reads)
+SCANLAB_SYSTEM_CALL_PIECES(preadv, (int fd, const iovec* pieces, int count, off_t at), (fd, pieces, count, at),
+                           pieces_of(pieces, count), Uses::writes)
+SCANLAB_SYSTEM_CALL_PIECES(preadv64, (int fd, const iovec* pieces, int count, off64_t at), (fd, pieces, count, at),
+                           pieces_of(pieces, count), Uses::writes)
+SCANLAB_SYSTEM_CALL_PIECES(pwritev, (int fd, const iovec* pieces, int count, off_t at), (fd, pieces, count, at),
+                           pieces_of(pieces, count), Uses::reads)
+SCANLAB_SYSTEM_CALL_PIECES(pwritev64, (int fd, const iovec* pieces, int count, off64_t at), (fd, pieces, count, at),
+                           pieces_of(pieces, count), Uses::reads)
+SCANLAB_SYSTEM_CALL_PIECES(recvmsg, (int fd, msghdr* message, int flags), (fd, message, flags), pieces_of(message),
+                           Uses::writes)
+SCANLAB_SYSTEM_CALL_PIECES(sendmsg, (int fd, const msghdr* message, int flags), (fd, message, flags),
+                           pieces_of(message), Uses::reads)
+
+// What the calls become with _FORTIFY_SOURCE.
+SCANLAB_SYSTEM_CALL(ssize_t, __read_chk, (int fd, void* to, size_t bytes, size_t room), (fd, to, bytes, room), to,
+                    bytes, Uses::writes, 1)
+SCANLAB_SYSTEM_CALL(ssize_t, __pread_chk, (int fd, void* to, size_t bytes, off_t at, size_t room),
+                    (fd, to, bytes, at, room), to, bytes, Uses::writes, 1)
+SCANLAB_SYSTEM_CALL(ssize_t, __pread64_chk, (int fd, void* to, size_t bytes, off64_t at, size_t room),
+                    (fd, to, bytes, at, room), to, bytes, Uses::writes, 1)
+SCANLAB_SYSTEM_CALL(ssize_t, __recv_chk, (int fd, void* to, size_t bytes, size_t room, int flags),
+                    (fd, to, bytes, room, flags), to, bytes, Uses::writes, 1)
+SCANLAB_SYSTEM_CALL(ssize_t, __recvfrom_chk,
+                    (int fd, void* to, size_t bytes, size_t room, int flags, sockaddr* who, socklen_t* size),
+                    (fd, to, bytes, room, flags, who, size), to, bytes, Uses::writes, 1)
+SCANLAB_SYSTEM_CALL(size_t, __fread_chk, (void* to, size_t room, size_t size, size_t count, FILE* file),
+                    (to, room, size, count, file), to, size * count, Uses::writes, size)
+SCANLAB_SYSTEM_CALL(size_t, __fread_unlocked_chk, (void* to, size_t room, size_t size, size_t count, FILE* file),
+                    (to, room, size, count, file), to, size * count, Uses::writes, size)
+// clang-format on
+
+}  // extern "C"
