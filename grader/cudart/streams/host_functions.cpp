@@ -24,7 +24,7 @@ namespace {
 /// A host function waits so long for somebody to ask for it.
 constexpr std::chrono::milliseconds longest_wait{50};
 /// A thread stays so long at an access until they end.
-constexpr std::chrono::milliseconds longest_stay{100};
+constexpr std::chrono::milliseconds longest_stay{250};
 
 }  // namespace
 
