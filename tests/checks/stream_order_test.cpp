@@ -51,6 +51,19 @@ TEST_CASE("the legacy stream waits for blocking streams, and they for it") {
   CHECK_FALSE(p.follows(free_two, between));
 }
 
+TEST_CASE("an event comes after what its stream, or the host, knew to be done") {
+  Program p;
+  const auto own = p.work(one), other = p.work(two), free = p.work(free_one);
+  REQUIRE(p.record(7, one));
+  CHECK(p.comes_before(own, 7));
+  CHECK_FALSE(p.comes_before(other, 7));
+  p.host_waits(two);
+  REQUIRE(p.record(8, one));
+  CHECK(p.comes_before(other, 8));
+  CHECK_FALSE(p.comes_before(free, 8));
+  CHECK_FALSE(p.comes_before(p.work(one), 8));
+}
+
 TEST_CASE("an event passes on what its stream has done, and nothing later") {
   Program p;
   const auto before = p.work(free_one);
