@@ -13,6 +13,7 @@
 #include "vgpu/core/alu/alu.hpp"
 #include "vgpu/core/decode/cfg.hpp"
 #include "vgpu/core/decode/decode.hpp"
+#include "vgpu/core/decode/dependences.hpp"
 #include "vgpu/core/decode/element_uses.hpp"
 #include "vgpu/core/decode/frame_layout.hpp"
 #include "vgpu/core/decode/uniformity.hpp"

@@ -1,27 +1,23 @@
-// Where a program does more with its elements than move and add them, and what else its results may depend on.
+// Where a program does more with its elements than move and add them.
 //
 // A scan that only moves and adds elements is right for all of them if it is right for one choice (Chong et al., see
-// elements.hpp). What does more, such as a comparison of two elements or a look at one's bits, is outside of that
-// theorem, and has to be found. Moving is copying whole words of 32 bits: loads, stores, shuffles, and packing and
-// unpacking. Of any other instruction the operands are looked at that may come from memory or another lane; whether
-// they are elements is known at run time only, by their values.
+// elements.hpp). A program that does more, such as compare two elements or look at the bits of one, is outside of that
+// theorem, so these instructions have to be found. Moving is copying whole words of 32 bits: loads, stores, shuffles,
+// packing and unpacking. Any other instruction uses an element if one of its operands may come from memory or another
+// lane. Whether that operand is an element is known at run time only, by its value.
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
-#include "vgpu/core/decode/cfg.hpp"
-#include "vgpu/core/decode/liveness.hpp"
-#include "vgpu/core/run/observer.hpp"
 #include "vgpu/ptx/module.hpp"
 
 namespace scanlab::vgpu {
 
-/// What stands for elements: the words of scanlab.add, or all floats.
+/// Which values are names of elements: the words of scanlab.add, or all floats.
 enum class NamedElements : std::uint8_t { words, floats };
 
-/// Is it the + of floats? Directed roundings and what else changes a sum are not.
+/// Whether it is the + of floats, without a directed rounding or anything else that changes the sum.
 bool adds_floats(const ptx::Instruction& instruction);
 
 /// A register of 4 or 8 bytes that an instruction uses otherwise than by moving it, and that may hold elements.
@@ -36,12 +32,7 @@ struct ElementUse {
   bool low = true, high = true;  ///< which of its words make a difference; the upper one of 8 bytes only
 };
 
-/// By instruction of `function`.
+/// The uses by each instruction of `function`.
 std::vector<std::vector<ElementUse>> element_uses(const ptx::Function& function, NamedElements kind);
-
-/// By instruction of `function`: what it gives though no order of blocks and warps, and no input, decides it. A loop
-/// that does nothing but wait for a barrier object is none, nor is a clock that only says how long such a loop sleeps.
-std::vector<std::optional<Dependence>> dependences(const ptx::Function& function, const ControlFlow& flow,
-                                                   const Liveness& liveness);
 
 }  // namespace scanlab::vgpu

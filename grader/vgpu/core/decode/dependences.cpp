@@ -1,0 +1,68 @@
+#include "vgpu/core/decode/dependences.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+#include "vgpu/core/decode/opcodes.hpp"
+#include "vgpu/core/decode/waiting.hpp"
+
+namespace scanlab::vgpu {
+namespace {
+
+using ptx::Instruction;
+using ptx::Operand;
+
+/// The special registers that a launch and a thread's place in it decide; two of %envreg have a grid's barrier.
+constexpr std::string_view of_the_launch[] = {"%tid.",
+                                              "%ntid.",
+                                              "%ctaid.",
+                                              "%nctaid.",
+                                              "%laneid",
+                                              "%lanemask_",
+                                              "%cluster",
+                                              "%nclusterid.",
+                                              "%is_explicit_cluster",
+                                              "%dynamic_smem_size"};
+constexpr std::string_view of_time[] = {"%clock", "%globaltimer", "%pm"};
+
+/// What a special register says, besides the place of a thread in its launch.
+std::optional<Dependence> dependence_of(const Operand& operand) {
+  const auto begins = [&](std::string_view prefix) { return operand.name.starts_with(prefix); };
+  const bool has_barrier = operand.name == "%envreg1" || operand.name == "%envreg2";
+  if (operand.kind == Operand::Kind::special && !has_barrier && !std::ranges::any_of(of_the_launch, begins))
+    return std::ranges::any_of(of_time, begins) ? Dependence::clock : Dependence::place;
+  for (const Operand& element : operand.elements)
+    if (const auto found = dependence_of(element)) return found;
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::vector<std::optional<Dependence>> dependences(const ptx::Function& function, const ControlFlow& flow,
+                                                   const Liveness& liveness) {
+  const Waiting waiting(function, flow, liveness);
+  std::vector<std::optional<Dependence>> found(function.instructions.size());
+  for (std::uint32_t k = 0; k < found.size(); ++k) {
+    const Instruction& in = function.instructions[k];
+    if (waiting.has(k)) continue;
+    for (const Operand& operand : in.operands)
+      if (!found[k]) found[k] = dependence_of(operand);
+    if (found[k]) {
+      if (found[k] == Dependence::clock && waiting.is_only_for_waiting(k)) found[k].reset();
+    } else if (in.opcode == "activemask" || in.opcode == "elect") {
+      found[k] = Dependence::active_lanes;
+    } else if (in.opcode == "mbarrier" && in.has_any({"test_wait", "try_wait", "pending_count"})) {
+      found[k] = Dependence::barrier_state;
+    } else if (in.opcode == "mbarrier" && in.has_any({"arrive", "arrive_drop"}) && has_destination(in)) {
+      // The phase that it returns says how many are missing.
+      if (!waiting.is_only_for_waiting(k)) found[k] = Dependence::barrier_state;
+    } else if (in.opcode == "call" && std::ranges::find(in.operands, "malloc", &Operand::name) != in.operands.end()) {
+      found[k] = Dependence::heap_place;
+    } else if (in.opcode == "discard") {
+      found[k] = Dependence::discarded;
+    }
+  }
+  return found;
+}
+
+}  // namespace scanlab::vgpu

@@ -1,0 +1,19 @@
+// What the results of a function may depend on, besides its input and the order of blocks and warps.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "vgpu/core/decode/cfg.hpp"
+#include "vgpu/core/decode/liveness.hpp"
+#include "vgpu/core/run/observer.hpp"
+#include "vgpu/ptx/module.hpp"
+
+namespace scanlab::vgpu {
+
+/// By instruction of `function`: what its result depends on. A loop that only waits for a barrier object depends on
+/// nothing, nor does a clock that only decides how long such a loop sleeps.
+std::vector<std::optional<Dependence>> dependences(const ptx::Function& function, const ControlFlow& flow,
+                                                   const Liveness& liveness);
+
+}  // namespace scanlab::vgpu
