@@ -145,7 +145,7 @@ class Explorer {
       result_.why_not = fmt::format(
           "out of time: {} executions run, and one that goes on without end, or for long{}", result_.executions,
           fault->where.line ? fmt::format(", at {}:{}", fault->where.file, fault->where.line) : "");
-    } else if (const auto& mixed = run->views.mixed_sizes()) {
+    } else if (const auto& mixed = run->views.locations().mixed_sizes()) {
       stop_at(*mixed);
     } else {
       note_steps(s);
@@ -316,10 +316,11 @@ class Explorer {
     for (Event& e : step.events) {
       const unsigned own = e.chosen;
       if (!e.only_reads()) continue;
-      const Views& views = *grid_.views;
+      const Locations& locations = grid_.views->locations();
+      const auto write = [&](std::uint32_t w) -> const LocationWrite& { return locations.write_of(e.location, w); };
       for (unsigned older = own + 1; older < e.allowed.size(); ++older)
-        if (e.allowed[older].only_reads && views.carries_no_more(views.write_of(e.location, e.allowed[older].write),
-                                                                 views.write_of(e.location, e.allowed[own].write))) {
+        if (e.allowed[older].only_reads &&
+            write(e.allowed[older].write).carries_no_more_than(write(e.allowed[own].write), locations)) {
           e.chosen = older;
           visit(e);
         }
@@ -529,8 +530,9 @@ class Explorer {
     std::unordered_set<std::uint64_t> there;  // writes that have been made, by location and number
     const auto id = [](std::uint32_t location, std::uint32_t write) { return std::uint64_t{location} << 32 | write; };
     const auto place = [&](const Event& e) {
-      const std::span<const std::uint32_t> all = grid_.views->order_of(e.location);
-      for (std::size_t r = grid_.views->write_of(e.location, e.written).rank; r-- > 0;)
+      const Location& at = grid_.views->locations()[e.location];
+      const std::span<const std::uint32_t> all = at.order();
+      for (std::size_t r = at.of(e.written).rank; r-- > 0;)
         if (all[r] == 0 || there.contains(id(e.location, all[r]))) return s.writer(e.location, all[r]);
       return StrongOperation{};
     };

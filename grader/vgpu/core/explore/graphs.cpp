@@ -38,8 +38,8 @@ std::optional<Graphs::BlockNames> Graphs::names_by_writes(const State& s, const 
     has_acted[block] = true;
     for (const Event& e : s.steps[k].events)
       if (e.writes())
-        firsts[block].first =
-            std::min<Place>(firsts[block].first, {e.address, grid_.views->write_of(e.location, e.written).rank});
+        firsts[block].first = std::min<Place>(
+            firsts[block].first, {e.address, grid_.views->locations().write_of(e.location, e.written).rank});
   }
   if (change.step != none) has_acted[s.steps[change.step].agent / s.warps] = true;
   const auto only_reads = [&](const auto& first) { return first.first == nowhere && has_acted[first.second]; };
@@ -64,7 +64,7 @@ std::uint64_t Graphs::key(const State& s, const Steps& order, const Change& chan
     for (const Event& e : step.events) {
       hash = mixed(mixed(hash, static_cast<std::uint64_t>(e.effect)), e.address);
       if (e.reads()) hash = with(hash, e.source);
-      if (e.writes()) ranks[e.location].push_back(grid_.views->write_of(e.location, e.written).rank);
+      if (e.writes()) ranks[e.location].push_back(grid_.views->locations().write_of(e.location, e.written).rank);
       if (e.effect == Event::Effect::fence) fences = mixed(mixed(fences, own(step.agent) + 1), e.by.thread);
     }
     hash = mixed(hash, 1);
@@ -73,8 +73,9 @@ std::uint64_t Graphs::key(const State& s, const Steps& order, const Change& chan
   for (std::size_t k = 0; k < of_agent.size(); ++k) all += mixed(k + 1, of_agent[k]);
   for (auto& [location, in] : ranks) {
     std::ranges::sort(in);
-    std::uint64_t hash = grid_.views->address_of(location);
-    for (const std::uint32_t rank : in) hash = with(hash, s.writer(location, grid_.views->order_of(location)[rank]));
+    const Location& at = grid_.views->locations()[location];
+    std::uint64_t hash = at.address();
+    for (const std::uint32_t rank : in) hash = with(hash, s.writer(location, at.order()[rank]));
     all += mixed(hash, 3);
   }
   if (change.step == none) return all;

@@ -153,7 +153,7 @@ Guide::Pick Playback::pick(std::span<Warp* const> able) {
   for (Warp* w : able)
     for (const std::size_t k : agent_at(*w).vain)
       for (const Event& e : steps[k].events)
-        if (e.reads() && grid.views->order_of(e.location).back() != e.read) {
+        if (e.reads() && grid.views->locations()[e.location].newest() != e.read) {
           if (!journal) {  // it is shown, not explored
             agent_at(*w).is_parked = false;
             return grant(w);
@@ -188,16 +188,16 @@ void Playback::happened(const Answer& answer) {
     a.clock = step.clock;
     return;
   }
-  const Views& views = *grid.views;
+  const Locations& locations = grid.views->locations();
   e.location = answer.location;
-  e.address = views.address_of(answer.location);
+  e.address = locations[answer.location].address();
   e.read = answer.read;
   e.written = answer.written;
   e.chosen = answer.chosen;
   e.chosen_place = answer.chosen_place;
   for (std::size_t k = 0; k < answer.allowed.size(); ++k) {
     const std::uint32_t w = answer.allowed[k];
-    const std::span<const std::byte> value = views.value_of(e.location, w);
+    const std::span<const std::byte> value = locations.value_of(e.location, w);
     e.allowed.push_back({writer(e.location, w), w, mixed(0, value.data(), value.size()), !(answer.updating >> k & 1)});
   }
   for (const std::uint32_t w : answer.placed) e.placed.push_back(writer(e.location, w));

@@ -17,6 +17,7 @@
 #include "vgpu/core/decode/frame_layout.hpp"
 #include "vgpu/core/decode/liveness.hpp"
 #include "vgpu/core/explore/trail.hpp"
+#include "vgpu/core/memory/views.hpp"
 #include "vgpu/core/run/hash.hpp"
 #include "vgpu/core/run/launch.hpp"
 #include "vgpu/core/warp/splits.hpp"
@@ -217,7 +218,7 @@ struct State {
   void end_step(std::size_t agent, std::uint64_t state);
 
   StrongOperation writer(std::uint32_t location, std::uint32_t write) const {
-    return grid.views->write_of(location, write).writer;
+    return grid.views->locations().write_of(location, write).writer;
   }
 };
 

@@ -10,7 +10,7 @@ namespace scanlab::vgpu {
 
 void RaceWatch::begin(Views& views) {
   views_ = &views;
-  views.follow_instants();
+  views.causality().follow_instants();
   ++run_;
   nodes_.clear();
 }
@@ -24,7 +24,7 @@ void RaceWatch::touch(const Access& a, Mask writing, bool is_strong) {
   if (a.space != ptx::StateSpace::global) return;
   Node now;
   now.line = a.actor.line;
-  now.when = views_->instant(a.actor);
+  now.when = views_->causality().now(a.actor);
   now.is_strong = is_strong;
   now.reach = reach_of(a.scope);
   for (const unsigned lane : lanes_in(a.mask)) {
@@ -49,13 +49,13 @@ void RaceWatch::touch_word(const Access& a, unsigned lane, std::uint64_t word, N
       continue;
     const bool reach_each_other = is_own_block || (then.reach == Reach::device && now.reach == Reach::device);
     if (then.is_strong && now.is_strong && reach_each_other) continue;
-    if (!views_->unordered(then.when, then.lanes, a.actor, lane)) continue;
+    if (!views_->causality().unordered(then.when, then.lanes, a.actor, lane)) continue;
     // Whoever has read a strong write is behind it: causality order includes that.
     if (then.is_strong && then.writes && views_->knows_newest(word, word_bytes, a.actor, lane)) continue;
     // Whichever comes first, the same value remains.
     if (then.writes && now.writes && !now.is_strong && !changes_memory(a, lane, 0, a.bytes)) continue;
-    const bool lacks_fence =
-        then.writes && !now.is_strong && !views_->unordered_behind_fence(then.when, then.lanes, a.actor, lane);
+    const bool lacks_fence = then.writes && !now.is_strong &&
+                             !views_->causality().unordered_behind_fence(then.when, then.lanes, a.actor, lane);
     report(then, now, word, lacks_fence);
     break;
   }

@@ -1,6 +1,6 @@
 // Plain accesses that nothing orders, in the executions that are explored. What orders two accesses is causality order,
-// as the view machine follows it (Views::follow_instants): an execution in which a read returns an old value shows what
-// that read does not order, too.
+// as the view machine follows it (Causality::follow_instants): an execution in which a read returns an old value shows
+// what that read does not order, too.
 #pragma once
 
 #include <array>

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "vgpu/core/memory/views.hpp"
+#include "vgpu/core/memory/strong_access.hpp"
 
 namespace scanlab::vgpu {
 

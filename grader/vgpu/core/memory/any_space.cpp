@@ -90,7 +90,7 @@ void move_elements(Warp& w, const Inst* i, Place place) {
     }
 }
 
-Views::Strong strong_access(const Warp& w, const Inst* i, unsigned lane, Address address) {
+StrongAccess strong_access(const Warp& w, const Inst* i, unsigned lane, Address address) {
   const MemoryForm form = form_of(i);
   return {actor_of(w, i),
           lane,
@@ -110,7 +110,7 @@ void move_viewed(Warp& w, const Inst* i, const Located& at, Views& views) {
     for (std::uint32_t k = 0; k < form.count; ++k) {
       std::byte value[16];
       std::byte* const place = at.is_global(l) ? value : at.host[l] + k * form.bytes;
-      const Views::Strong access = strong_access(w, i, l, at.a.of[l] + k * form.bytes);
+      const StrongAccess access = strong_access(w, i, l, at.a.of[l] + k * form.bytes);
       if constexpr (kind == AccessKind::read) {
         if (at.is_global(l) && !views.read(access, value)) ++w.block->grid->epoch;  // it may look again
         copy_in(w, i->op[k], l, place, form);

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "vgpu/core/decode/decode.hpp"
+#include "vgpu/core/memory/views.hpp"
 #include "vgpu/core/run/fault.hpp"
 #include "vgpu/core/run/hash.hpp"
 #include "vgpu/core/run/report.hpp"
@@ -459,7 +460,7 @@ static std::optional<Fault> run_weakly(Grid& grid, const Schedule& schedule, con
   grid.set_observers(with_views);
   grid.views = &views;
   std::optional<Fault> fault = GridRun(grid, schedule, limits).run();
-  if (grid.stale_reads) *grid.stale_reads = describe_stale(grid, views);
+  if (grid.stale_reads) *grid.stale_reads = describe_stale(grid, views.stale());
   grid.views = nullptr;
   grid.set_observers(observers);
   return fault;

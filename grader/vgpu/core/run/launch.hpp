@@ -5,7 +5,7 @@
 #include <memory>
 #include <optional>
 
-#include "vgpu/core/memory/views.hpp"
+#include "vgpu/core/memory/memory_chooser.hpp"
 #include "vgpu/core/run/device.hpp"
 #include "vgpu/core/run/grid.hpp"
 

@@ -57,9 +57,9 @@ std::string StaleRead::text() const {
   return missing == Missing::unknown ? text : fmt::format("{}\n  {}", text, cure());
 }
 
-std::vector<StaleRead> describe_stale(const Grid& grid, const Views& views) {
+std::vector<StaleRead> describe_stale(const Grid& grid, std::span<const StaleAccess> accesses) {
   std::vector<StaleRead> all;
-  for (const StaleAccess& s : views.stale()) {
+  for (const StaleAccess& s : accesses) {
     StaleRead& made = all.emplace_back();
     made.kernel = ptx::source_name(grid.image->kernel->name);
     made.variable = variable_of(grid, s.address, s.bytes);

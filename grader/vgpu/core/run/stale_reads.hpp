@@ -3,10 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "vgpu/core/memory/views.hpp"
+#include "vgpu/core/memory/stale_accesses.hpp"
 #include "vgpu/core/run/fault.hpp"
 
 namespace scanlab::vgpu {
@@ -39,7 +40,7 @@ struct StaleRead {
   std::string text() const;
 };
 
-/// What the machine of a launch has noted, in words. To be called while the launch's memory and code are there.
-std::vector<StaleRead> describe_stale(const Grid& grid, const Views& views);
+/// Describes the stale reads of a launch. Its memory and code have to be there still.
+std::vector<StaleRead> describe_stale(const Grid& grid, std::span<const StaleAccess> accesses);
 
 }  // namespace scanlab::vgpu
