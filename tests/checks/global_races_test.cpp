@@ -99,7 +99,7 @@ class Grid {
     each([&](Observer& o) { o.barrier_complete(actor({block, 0}), 0, Observer::Meeting::all); });
   }
   void warp_sync(ThreadId id, Mask lanes = vgpu::full_mask) {
-    each([&](Observer& o) { o.warp_sync(actor(id), lanes); });
+    each([&](Observer& o) { o.warp_sync(actor(id), lanes, Observer::WarpSync::orders_memory); });
   }
 
   /// "race.global read-after-write 1 2": the id, the kind, and the lines of the parts. The same is found without rows.
@@ -398,7 +398,7 @@ class Naive : public Observer {
   void barrier_complete(const vgpu::Actor& actor, std::uint32_t, Meeting) override {
     meet(actor.block * threads, (actor.block + 1) * threads, vgpu::full_mask);
   }
-  void warp_sync(const vgpu::Actor& actor, Mask lanes) override {
+  void warp_sync(const vgpu::Actor& actor, Mask lanes, WarpSync) override {
     const auto first = static_cast<unsigned>(actor.block * threads + actor.warp * 32);
     meet(first, first + 32, lanes);
   }

@@ -106,7 +106,7 @@ class NaiveRaces : public vgpu::Observer {
     b.waiting.erase(id);
     forget(b);
   }
-  void warp_sync(const vgpu::Actor& actor, Mask lanes) override {
+  void warp_sync(const vgpu::Actor& actor, Mask lanes, WarpSync) override {
     Block& b = blocks_[actor.slot];
     unsigned count = 0;
     each(actor, lanes, [&](unsigned, unsigned) { ++count; });

@@ -180,7 +180,7 @@ class Block {
   void warp_sync() {
     const Actor a = any_actor();
     const Mask lanes = mix_.has_parts ? some_lanes(a.warp) : lanes_of(a.warp);
-    each([&](Observer& o) { o.warp_sync(a, lanes); });
+    each([&](Observer& o) { o.warp_sync(a, lanes, Observer::WarpSync::orders_memory); });
   }
 
   /// Some warps, or some lanes of them, wait; others may have arrived before.

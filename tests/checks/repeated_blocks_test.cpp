@@ -56,7 +56,7 @@ class RandomBlocks {
       case 0:
         to.push_back([=](Observer& o, Actor block) {
           block.warp = warp;
-          o.warp_sync(block, full_mask);
+          o.warp_sync(block, full_mask, Observer::WarpSync::orders_memory);
         });
         break;
       case 1:

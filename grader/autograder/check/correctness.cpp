@@ -92,6 +92,7 @@ class CorrectnessCheck : CheckOnDevice {
     if (check_.prove && device_.is_virtual()) {
       explored_ = explore(plan_, check_, device_);
       if (explored_->failed) return end_with_execution(result);
+      for (const Explored::Call& call : explored_->calls) note_breaches(call.breaches);
     }
     if (device_.is_virtual() && check_.name == plan_.checks.front().name)
       for (vgpu::Finding& needless : Cures(plan_, check_, device_, submission_).needless_barriers())
@@ -169,10 +170,13 @@ class CorrectnessCheck : CheckOnDevice {
 
   void note_proof(std::size_t n, const ProofOf& proof) {
     proved_sizes_.insert(n);
-    for (const vgpu::Breach& breach : proof.breaches)
+    note_breaches(proof.breaches);
+    blocks_talk_ = blocks_talk_ || proof.blocks_talk;
+  }
+  void note_breaches(const std::vector<vgpu::Breach>& breaches) {
+    for (const vgpu::Breach& breach : breaches)
       if (std::ranges::find(breaches_, breach.what, &vgpu::Breach::what) == breaches_.end())
         breaches_.push_back(breach);
-    blocks_talk_ = blocks_talk_ || proof.blocks_talk;
   }
 
   /// Of what a proof assumes, what was seen broken; the orders of threads come last. Empty where nothing was named.

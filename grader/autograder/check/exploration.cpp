@@ -73,7 +73,8 @@ class CallsExplorer : CheckOnDevice {
     left_ = call.warp_instructions;
     seconds_ = call.seconds;
     if (call.blocks == 0 || call.blocks > call.most_blocks) return false;
-    explored_.calls.push_back({n, call.blocks, call.executions, call.why_not, call.broken, call.is_each_by_itself});
+    explored_.calls.push_back(
+        {n, call.blocks, call.executions, call.why_not, call.broken, call.is_each_by_itself, call.breaches});
     if (first.failure) return fail(explored_case(n, {}), std::move(first));
     for (std::string& trail : call.trails) {
       Case which = explored_case(n, std::move(trail));

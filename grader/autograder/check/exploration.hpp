@@ -21,6 +21,7 @@ struct Explored {
     std::string why_not;                              ///< empty: those are all
     std::vector<vgpu::BrokenAssumption> broken = {};  ///< by which its executions are no proof
     bool is_each_by_itself = false;                   ///< its launches, one of which leaves different memory
+    std::vector<vgpu::Breach> breaches = {};          ///< of what an exploration assumes
   };
   std::vector<Call> calls;  ///< with a rising number of blocks, until one cannot be explored whole
   /// The first that fails, in the execution of its `trail`.

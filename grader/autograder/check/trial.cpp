@@ -68,7 +68,7 @@ class TypedTrial : public Trial, CheckOnDevice {
     if (!named.failure && !provenance.graph()->looked_at()) return named;
     // Floats are numbers to a program: it may subtract or compare them and be right, and do other work for others.
     const std::string unfollowed = provenance.why_not_followed();
-    const ProofOf proof{provenance.graph()->breaches(), provenance.graph()->blocks_talk()};
+    const ProofOf proof{provenance.breaches(), provenance.graph()->blocks_talk()};
     TrialResult result = run(submission, which, counting, hash, Elements::values);
     if (result.failure) return named.is_wrong_output && result.is_wrong_output ? named : result;
     result.unfollowed = unfollowed;
@@ -151,7 +151,7 @@ class TypedTrial : public Trial, CheckOnDevice {
   void add_provenance(TrialResult& result, Counting counting) const {
     const vgpu::AdditionGraph* graph = provenance_ ? provenance_->graph() : nullptr;
     if (!graph || has_count(check_.entry)) return;  // compaction asks of each element whether to keep it
-    result.proof = {graph->breaches(), graph->blocks_talk()};
+    result.proof = {provenance_->breaches(), graph->blocks_talk()};
     if (counting != Counting::additions) return;
     const vgpu::AdditionWork work = graph->work(outputs_);
     for (const AdditionCounter& counter : addition_counters) result.counts.emplace_back(counter.name, counter.of(work));

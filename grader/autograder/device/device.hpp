@@ -15,6 +15,7 @@
 #include "autograder/process/time_limit.hpp"
 #include "autograder/result.hpp"
 #include "runner/protocol.hpp"
+#include "vgpu/checks/cost/assumptions.hpp"
 #include "vgpu/core/explore/exploration.hpp"
 #include "vgpu/core/run/schedule.hpp"
 #include "vgpu/core/run/stale_reads.hpp"
@@ -69,6 +70,7 @@ struct ExploredCall {
   std::vector<vgpu::BrokenAssumption> broken = {};  ///< of all launches
   bool is_each_by_itself = false;  ///< a launch leaves different memory, and a later one was explored from one of them
   bool has_several = false;        ///< a launch leaves different memory
+  std::vector<vgpu::Breach> breaches = {};  ///< of what the exploration assumes, in any of its runs
 };
 
 class ElementWrites;

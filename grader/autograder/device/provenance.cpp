@@ -106,15 +106,30 @@ void Provenance::begin_maps() {
 }
 
 void Provenance::attach_graph() {
-  device_.attach(&graph_);
-  is_attached_ = true;
+  attached_ = {&graph_};
+  if (device_.may_shuffle()) attached_.insert(attached_.end(), {&shared_races_, &global_races_});
+  shared_races_.reset();
+  global_races_.reset();
+  for (vgpu::Observer* observer : attached_) device_.attach(observer);
+}
+
+std::vector<vgpu::Breach> Provenance::breaches() const {
+  if (!is_remembered_) return {};
+  std::vector<vgpu::Breach> all = graph_.breaches();
+  // What races in any case is a mistake, and no proof is asked for.
+  for (const vgpu::Check* check :
+       {static_cast<const vgpu::Check*>(&shared_races_), static_cast<const vgpu::Check*>(&global_races_)})
+    for (const vgpu::Finding& race : check->findings().list())
+      if (race.weight == vgpu::Finding::Weight::mistake && !race.parts.empty())
+        all.push_back({vgpu::Breach::What::warp_order, race.parts.back().where});
+  return all;
 }
 
 void Provenance::end() {
   device_.elements = nullptr;
   device_.floats = nullptr;
-  if (is_attached_) device_.detach(&graph_);
-  is_attached_ = false;
+  for (vgpu::Observer* observer : attached_) device_.detach(observer);
+  attached_.clear();
 }
 
 template <typename T>

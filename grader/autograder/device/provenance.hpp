@@ -11,6 +11,8 @@
 
 #include "autograder/element.hpp"
 #include "vgpu/checks/cost/addition_graph.hpp"
+#include "vgpu/checks/global/global_races.hpp"
+#include "vgpu/checks/shared/shared_races.hpp"
 #include "vgpu/core/run/device.hpp"
 #include "vgpu/core/warp/elements.hpp"
 #include "vgpu/core/warp/float_names.hpp"
@@ -94,11 +96,13 @@ class Provenance {
   /// Where this thread has made the sum of these elements; nothing where it has not, or that is not known.
   std::optional<vgpu::SourcePlace> made(ElementRange sum, std::uint64_t block, std::uint64_t thread) const;
 
+  /// What breaks the assumptions of a proof. Where only bounds are remembered, nothing is known of that.
+  std::vector<vgpu::Breach> breaches() const;
   /// Null where only bounds are remembered.
   const vgpu::AdditionGraph* graph() const { return is_remembered_ ? &graph_ : nullptr; }
   /// Words of the device's memory get to the host, or parts of them are copied, while a call is on.
   void leave(std::span<const std::byte> words) {
-    if (is_attached_) graph_.leave(words);
+    if (!attached_.empty()) graph_.leave(words);
   }
   /// Why the additions of a call with a wrong result cannot be followed, which may be right for values.
   std::string why_not_followed() const;
@@ -116,7 +120,11 @@ class Provenance {
   std::optional<vgpu::ElementNames> names_;  ///< of maps; else of
   std::optional<vgpu::FloatNames> floats_;   ///< floats, whose table stays
   vgpu::AdditionGraph graph_;
-  bool is_remembered_ = false, is_attached_ = false;
+  /// Races where shuffles and votes order nothing.
+  vgpu::SharedRaces shared_races_{vgpu::LaneOrder::ptx};
+  vgpu::GlobalRaces global_races_{vgpu::LaneOrder::ptx};
+  std::vector<vgpu::Observer*> attached_;
+  bool is_remembered_ = false;
 };
 
 }  // namespace scanlab::grade

@@ -31,6 +31,7 @@
 #include "vgpu/checks/cost/line_costs.hpp"
 #include "vgpu/checks/cost/own_barriers.hpp"
 #include "vgpu/checks/cost/spread.hpp"
+#include "vgpu/checks/cost/thread_orders.hpp"
 #include "vgpu/checks/cost/waits.hpp"
 #include "vgpu/checks/fault_finding.hpp"
 #include "vgpu/checks/finding_order.hpp"
@@ -184,6 +185,10 @@ class VirtualConnection : public Connection {
     device_.forget_stale_reads();
     device_.number_launches_anew();
     if (checks_ != nullptr) checks_->reset();
+    if (explored_) {
+      device_.reports_dependences = true;
+      device_.attach(&unexplored_);
+    }
     if (counting != Counting::off) counting_.emplace(device_, schedule.order == vgpu::Schedule::Order::random);
     alarm_.arm(limit);
     session_.reset_traffic(gate_);  // before anything of the call, also what a thread has asked for in advance
@@ -201,6 +206,7 @@ class VirtualConnection : public Connection {
     CallReport report;
     if (counting_) counting_->report(report, traffic);
     counting_.reset();
+    if (explored_) device_.detach(&unexplored_);
     if (!internal_error.empty()) throw KitFault("the virtual GPU failed: " + internal_error);
 
     report.stale_reads = device_.stale_reads();
@@ -281,7 +287,7 @@ class VirtualConnection : public Connection {
     const vgpu::ExplorationLimits limits{is_small ? any : 0, call.seconds, call.warp_instructions};
     const auto processor = [] { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; };
     const double begin = processor();
-    const auto explored = device_.explore(launch, limits, visit);
+    const auto explored = device_.explore(launch, limits, visit, &unexplored_);
     if (!explored || (explored->is_exhaustive && explored->runs == 0)) return;
     call.seconds = std::max(0.0, call.seconds - (processor() - begin));
     call.warp_instructions -= std::min(call.warp_instructions, explored->warp_instructions);
@@ -307,6 +313,10 @@ class VirtualConnection : public Connection {
   int runner_fd_;
   const TimeLimit* limit_ = nullptr;  ///< of the call
   ExploredCall* explored_ = nullptr;
+  vgpu::Unexplored unexplored_{[this](const vgpu::Breach& breach) {
+    if (std::ranges::find(explored_->breaches, breach.what, &vgpu::Breach::what) == explored_->breaches.end())
+      explored_->breaches.push_back(breach);
+  }};
   std::optional<CallCounting> counting_;
   std::vector<vgpu::Fault> faults_;
   std::string output_;  ///< of kernels, in this call

@@ -6,6 +6,10 @@
 
 namespace scanlab::vgpu {
 
+/// What orders the lanes of a warp: bar.warp.sync alone, as PTX promises; or shuffles and votes as well, by which lanes
+/// wait for each other, and on which working code relies.
+enum class LaneOrder : std::uint8_t { ptx, practice };
+
 class Check : public Observer {
  public:
   /// Of all launches that have ended since the last reset.

@@ -18,9 +18,7 @@
 #include <vector>
 
 #include "vgpu/checks/check_suite.hpp"
-#include "vgpu/checks/cost/assumptions.hpp"
-#include "vgpu/checks/cost/barrier_groups.hpp"
-#include "vgpu/core/memory/stored.hpp"
+#include "vgpu/checks/cost/thread_orders.hpp"
 #include "vgpu/core/run/report.hpp"
 #include "vgpu/ptx/module.hpp"
 #include "vgpu/server/child.hpp"
@@ -100,43 +98,6 @@ std::string result_words(vgpu::Device& device, const vgpu::LaunchRequest& launch
   return "";
 }
 
-/// What is not explored, and was seen in the run itself: orders within a block, and what differs from run to run.
-class Unexplored : public vgpu::Observer {
- public:
-  using What = vgpu::Breach::What;
-  explicit Unexplored(std::function<void(const vgpu::Breach&)> report) : report_(std::move(report)) {}
-
-  std::uint32_t interests() const override { return Interest::counted_arrivals; }
-  void kernel_begin(const vgpu::KernelInfo& info) override { module_ = info.module; }
-  void block_end(std::uint64_t block, std::uint32_t /*slot*/) override { groups_.end(block); }
-  void load(const vgpu::Access& access) override { look(access); }
-  void store(const vgpu::Access& access) override { look(access); }
-  void atomic(const vgpu::Access& access) override {
-    if (!access.phase) look(access);
-    if (vgpu::orders_lanes(access)) report(What::lane_order, access.actor);
-  }
-  void depends(const vgpu::Actor& actor, vgpu::Mask mask, vgpu::Dependence what) override {
-    if (mask) report(vgpu::what_of(what), actor);
-  }
-  void barrier_arrive(const vgpu::Actor& actor, vgpu::Mask mask, std::uint32_t id, Arrival) override {
-    groups_.arrive(actor, mask, id);
-  }
-  void barrier_complete(const vgpu::Actor& actor, std::uint32_t id, Meeting meeting) override {
-    if (groups_.has_others(actor, id) && meeting == Meeting::counted) report(What::barrier_order, actor);
-  }
-
- private:
-  void look(const vgpu::Access& access) {
-    if (access.space == ptx::StateSpace::shared && access.order != vgpu::Access::Order::weak && !access.phase)
-      report(What::shared_order, access.actor);
-  }
-  void report(What what, const vgpu::Actor& actor) { report_({what, vgpu::own_place(*module_, actor.line)}); }
-
-  std::function<void(const vgpu::Breach&)> report_;
-  const ptx::Module* module_ = nullptr;
-  vgpu::BarrierGroups groups_;
-};
-
 class Proof {
  public:
   Proof(const Program& program, const ProveOptions& options) : program_(program), options_(options) {}
@@ -144,9 +105,8 @@ class Proof {
   int run() {
     const auto device = make_device(options_.schedule);
     device->reports_dependences = true;
-    Unexplored unexplored([this](const vgpu::Breach& breach) { note({breach.text(), ""}); });
     vgpu::CheckSuite checks(*device);
-    device->attach(&unexplored);
+    device->attach(&unexplored_);
     SessionOptions session;
     session.work = checks.work();
     session.before_launch = [&](const vgpu::LaunchRequest& launch) { explore(*device, launch); };
@@ -217,7 +177,7 @@ class Proof {
       ++results.try_emplace(key, one).first->second.executions;
       return true;
     };
-    const auto explored = device.explore(request, limits, visit);
+    const auto explored = device.explore(request, limits, visit, &unexplored_);
     if (!explored) return;
     used_seconds_ += seconds_since(begin);
     runs_ += explored->runs;
@@ -339,6 +299,7 @@ class Proof {
   double used_seconds_ = 0, rerun_seconds_ = 0;
   bool is_exhaustive_ = true, is_refuted_ = false, has_untried_ = false;
   std::vector<Broken> broken_;
+  vgpu::Unexplored unexplored_{[this](const vgpu::Breach& breach) { note({breach.text(), ""}); }};
   bool has_race_in_run_ = false;
   bool has_several_ = false;        ///< results of a launch
   bool is_each_by_itself_ = false;  ///< a later launch, whose blocks talk, was explored from one of them

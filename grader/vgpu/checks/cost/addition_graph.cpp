@@ -181,6 +181,7 @@ AdditionWork AdditionGraph::work(std::span<const ElementName> outputs) const {
 }
 
 void AdditionGraph::kernel_begin(const KernelInfo& info) {
+  forget();
   ++launch_;
   module_ = info.module;
   place_of_line_.clear();
@@ -232,6 +233,7 @@ void AdditionGraph::add(ElementName earlier, ElementName later, ElementName name
 bool AdditionGraph::may_be_element(std::uint32_t word) const {
   // Half of a map's name is any number. Small ones are indices and flags, and one in 4,000 halves.
   constexpr std::uint32_t small = 1u << 20;
+  if (word == unwritten_word) return true;
   return are_floats() ? FloatNames::may_be_name(word) : word + small >= 2 * small;
 }
 
@@ -261,19 +263,12 @@ void AdditionGraph::rearranged(const Actor& actor, Mask mask, const std::uint32_
 }
 
 void AdditionGraph::depends(const Actor& actor, Mask mask, Dependence what) {
-  if (mask) assumptions_.depends(what_of(what), number_of_place(actor.line));
+  // What a lane gives that takes no part is as what nobody has written: harmless where nothing is computed with it.
+  if (mask && what != Dependence::absent_lane) assumptions_.depends(what_of(what), number_of_place(actor.line));
 }
 
-void AdditionGraph::barrier_complete(const Actor& actor, std::uint32_t id, Meeting meeting) {
-  if (groups_.has_others(actor, id) && meeting == Meeting::counted)
-    assumptions_.depends(Breach::What::barrier_order, number_of_place(actor.line));
-}
-
-void AdditionGraph::note_order(const Access& access) {
-  if (access.space == ptx::StateSpace::global) blocks_talk_ = true;
-  const bool is_barrier = access.phase != nullptr;
-  if (access.space == ptx::StateSpace::shared && !is_barrier)
-    assumptions_.depends(Breach::What::shared_order, number_of_place(access.actor.line));
+void AdditionGraph::broken(Breach::What what, const Actor& actor) {
+  assumptions_.depends(what, number_of_place(actor.line));
 }
 
 bool AdditionGraph::is_narrow(const Access& access) {
@@ -291,9 +286,9 @@ void AdditionGraph::look_at_words(const AccessRun& run) {
 }
 
 void AdditionGraph::atomic(const Access& access) {
-  if (access.order != Access::Order::weak || !access.phase) note_order(access);
+  blocks_talk_ = blocks_talk_ || access.space == ptx::StateSpace::global;
+  ThreadOrders::atomic(access);
   if (access.phase || !access.block || !access.inst) return;
-  if (orders_lanes(access)) assumptions_.depends(Breach::What::lane_order, number_of_place(access.actor.line));
   for (const unsigned lane : lanes_in(access.mask))
     for (std::uint64_t at = access.at(lane) / 4 * 4; at < access.at(lane) + access.bytes; at += 4)
       if (!leaves_word(access, lane, at) && !(are_floats() && adds_floats(access)))

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "vgpu/checks/cost/assumptions.hpp"
-#include "vgpu/checks/cost/barrier_groups.hpp"
+#include "vgpu/checks/cost/thread_orders.hpp"
 #include "vgpu/core/run/fault.hpp"
 #include "vgpu/core/run/observer.hpp"
 #include "vgpu/core/warp/elements.hpp"
@@ -41,7 +41,7 @@ struct AdditionWork {
 
 /// Remembers every addition of names since the last reset, every `scanlab.add` or those of floats, up to many more sums
 /// than a scan can have use for; those beyond are unknown.
-class AdditionGraph : public Observer {
+class AdditionGraph : public ThreadOrders {
  public:
   /// What a name stands for. Sums are numbered as they are first made, so operands come before their sum.
   using Node = std::uint32_t;
@@ -88,20 +88,15 @@ class AdditionGraph : public Observer {
   bool blocks_talk() const { return blocks_talk_; }
 
   std::uint32_t interests() const override {
-    return Interest::work | Interest::plain_shared | Interest::counted_arrivals;
+    return Interest::work | Interest::plain_shared | ThreadOrders::interests();
   }
-  void block_end(std::uint64_t block, std::uint32_t /*slot*/) override { groups_.end(block); }
-  void barrier_arrive(const Actor& actor, Mask mask, std::uint32_t id, Arrival) override {
-    groups_.arrive(actor, mask, id);
-  }
-  void barrier_complete(const Actor& actor, std::uint32_t id, Meeting meeting) override;
   void kernel_begin(const KernelInfo& info) override;
   void combined(const Actor& actor, Mask mask, const std::uint64_t* earlier, const std::uint64_t* later,
                 const std::uint64_t* sum) override;
-  void load(const Access& access) override { note({access}); }
-  void store(const Access& access) override { note({access}); }
-  void loads(const AccessRun& run) override { note(run); }
-  void stores(const AccessRun& run) override { note(run); }
+  void load(const Access& access) override { loads({access}); }
+  void store(const Access& access) override { stores({access}); }
+  void loads(const AccessRun& run) override { note(run, LaneExchanges::Effect::reads); }
+  void stores(const AccessRun& run) override { note(run, LaneExchanges::Effect::writes); }
   void atomic(const Access& access) override;
   void computed_with(const Actor& actor, Mask mask, const std::uint64_t* values, unsigned bytes) override;
   void rearranged(const Actor& actor, Mask mask, const std::uint32_t* words, const std::uint64_t* results,
@@ -122,11 +117,14 @@ class AdditionGraph : public Observer {
   bool insert(ElementName name);
   std::uint32_t depth(Node node) const { return is_sum(node) ? sums_[node - inputs_ - 1].depth : 0; }
   void add(ElementName earlier, ElementName later, ElementName sum, const Adder& adder);
-  void note(const AccessRun& run) {
-    if (run.first.order != Access::Order::weak) note_order(run.first);
+  void note(const AccessRun& run, LaneExchanges::Effect effect) {
+    if (run.first.order != Access::Order::weak) {
+      blocks_talk_ = blocks_talk_ || run.first.space == ptx::StateSpace::global;
+      for (unsigned k = 0; k < run.count; ++k) note_strong(run.of(k), effect);
+    }
     if (is_narrow(run.first)) look_at_words(run);
   }
-  void note_order(const Access& access);
+  void broken(Breach::What what, const Actor& actor) override;
   /// Does it access less than a word at a time?
   static bool is_narrow(const Access& access);
   void look_at_words(const AccessRun& run);
@@ -159,7 +157,6 @@ class AdditionGraph : public Observer {
   std::vector<SourcePlace> places_;
   std::vector<AdditionWork::Line> lines_;  ///< by place, without what is useful
   Assumptions assumptions_;
-  BarrierGroups groups_;
   // Of the running launch: its number and module, and the numbers of the places of its lines.
   std::uint32_t launch_ = 0;
   const ptx::Module* module_ = nullptr;

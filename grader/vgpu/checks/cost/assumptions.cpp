@@ -14,6 +14,9 @@ std::string Breach::text() const {
     case What::element:
       does = "looks at what an element is, and does not only add";
       break;
+    case What::unwritten:
+      does = "computes with what nobody has written, or what a lane gives that takes no part in a shuffle";
+      break;
     case What::clock:
       does = "reads a clock, which differs from run to run";
       break;
@@ -38,11 +41,17 @@ std::string Breach::text() const {
     case What::lane_order:
       does = "gives lanes of a warp results of one atomic, in one of the orders that it may take";
       break;
+    case What::lane_exchange:
+      does = "exchanges values between lanes of a warp by atomic or volatile accesses";
+      break;
     case What::shared_order:
       does = "exchanges values between threads of a block by atomic or volatile accesses to shared memory";
       break;
     case What::barrier_order:
       does = "waits at a barrier for a number of threads, where others meet than before";
+      break;
+    case What::warp_order:
+      does = "relies on a shuffle or a vote to order memory between lanes, which __syncwarp() does";
       break;
     case What::host:
       break;
@@ -76,9 +85,14 @@ std::vector<Breach> Assumptions::breaches(const IsElement& is_element, const std
     known = known ? std::min(*known, place) : place;
   };
   for (const auto& [word, place] : looks_)
-    if (is_element(word)) note(Breach::What::element, place);
+    if (word == unwritten_word)
+      note(Breach::What::unwritten, place);
+    else if (is_element(word))
+      note(Breach::What::element, place);
   for (const auto& [bits, place] : rearranged_)
-    if (is_element(bits.word) && !is_element(bits.result) && !is_element(bits.other))
+    if (bits.word == unwritten_word)
+      note(Breach::What::unwritten, place);
+    else if (is_element(bits.word) && !is_element(bits.result) && !is_element(bits.other))
       note(Breach::What::element, place);
   if (has_left_more_ || std::ranges::any_of(left_, [&](const auto& left) { return is_element(left.first); }))
     note(Breach::What::host, 0);

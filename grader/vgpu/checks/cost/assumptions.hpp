@@ -20,9 +20,10 @@ namespace scanlab::vgpu {
 /// An assumption that a call has broken, and the first place of that.
 struct Breach {
   enum class What : std::uint8_t {
-    element,  ///< it does more with elements than move and add them
-    host,     ///< elements, or parts of them, get to the host or are copied by the byte
-    clock,    ///< the seven of Dependence
+    element,    ///< it does more with elements than move and add them
+    host,       ///< elements, or parts of them, get to the host or are copied by the byte
+    unwritten,  ///< it computes with what nobody has written
+    clock,      ///< the seven of Dependence
     place,
     active_lanes,
     barrier_state,
@@ -30,8 +31,10 @@ struct Breach {
     discarded,
     absent_lane,
     lane_order,     ///< lanes of a warp get results of one atomic at the same place
+    lane_exchange,  ///< lanes of a warp exchange values by several strong accesses to global memory
     shared_order,   ///< threads of a block exchange values by atomic or volatile accesses to shared memory
     barrier_order,  ///< which threads meet at a barrier for a number of them
+    warp_order,     ///< a shuffle or a vote is taken for a barrier of memory
   };
   What what = What::element;
   SourcePlace where;  ///< unknown for `host`
@@ -68,7 +71,7 @@ class Assumptions {
 
  private:
   static constexpr std::size_t most = 1 << 16;  ///< a program that looks at elements all the time is soon known
-  static constexpr std::size_t kinds = 12;
+  static constexpr std::size_t kinds = 15;
   using Words = std::unordered_map<std::uint32_t, Place>;
 
   template <class Known, class Key>

@@ -72,7 +72,7 @@ class StepTracer : public Observer {
   void store(const Access& access) override { add(access, TracedAccess::Does::write); }
   void atomic(const Access& access) override { add(access, TracedAccess::Does::atomic); }
   void barrier_complete(const Actor& actor, std::uint32_t id, Meeting meeting) override;
-  void warp_sync(const Actor& actor, Mask) override {
+  void warp_sync(const Actor& actor, Mask, WarpSync) override {
     if (actor.block == block_) ++warp_syncs_[actor.warp];
   }
 

@@ -26,6 +26,8 @@ namespace scanlab::vgpu {
 /// One finding for each kernel, pair of lines, allocation and cause, in the order of kernels and lines.
 class GlobalRaces : public Check, private ConflictSink<GlobalConflict> {
  public:
+  explicit GlobalRaces(LaneOrder order = LaneOrder::practice) : order_(order) {}
+
   std::uint32_t interests() const override { return warp_syncs | counted_arrivals; }
   void kernel_begin(const KernelInfo& kernel) override;
   void kernel_end() override;
@@ -44,7 +46,8 @@ class GlobalRaces : public Check, private ConflictSink<GlobalConflict> {
     block_of(actor).complete(id, meeting);
     copies_[actor.slot].meet_all();
   }
-  void warp_sync(const Actor& actor, Mask lanes) override {
+  void warp_sync(const Actor& actor, Mask lanes, WarpSync how) override {
+    if (how == WarpSync::only_waits && order_ == LaneOrder::ptx) return;
     block_of(actor).meet(actor.warp, lanes);
     copies_[actor.slot].meet(actor.warp, lanes);
   }
@@ -88,6 +91,7 @@ class GlobalRaces : public Check, private ConflictSink<GlobalConflict> {
   Finding describe(const Key& key, const Found& found) const;
   BlockView& block_of(const Actor& actor) { return *blocks_[actor.slot]; }
 
+  const LaneOrder order_;
   std::shared_ptr<const KernelInfo> kernel_;  ///< while it runs
   unsigned levels_ = 1;
   std::vector<std::unique_ptr<BlockView>> blocks_;  ///< by resident place

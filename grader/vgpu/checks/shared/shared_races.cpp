@@ -173,7 +173,7 @@ Finding SharedRaces::describe(const Key& key, const Found& found) const {
 }
 
 std::unique_ptr<Observer> SharedRaces::fork() const {
-  auto made = std::make_unique<SharedRaces>();
+  auto made = std::make_unique<SharedRaces>(order_);
   made->kernel_ = kernel_;
   made->window_bytes_ = window_bytes_;
   made->repeated_ = repeated_;

@@ -20,6 +20,8 @@ namespace scanlab::vgpu {
 /// One finding for each kernel, pair of lines, array and hazard, in the order of kernels and lines.
 class SharedRaces : public Check, private ConflictSink<Conflict> {
  public:
+  explicit SharedRaces(LaneOrder order = LaneOrder::practice) : order_(order) {}
+
   std::uint32_t interests() const override { return window_bytes_ ? warp_syncs | counted_arrivals | plain_shared : 0; }
   void kernel_begin(const KernelInfo& kernel) override;
   void kernel_end() override;
@@ -43,7 +45,8 @@ class SharedRaces : public Check, private ConflictSink<Conflict> {
   void barrier_complete(const Actor& actor, std::uint32_t id, Meeting meeting) override {
     if (window_bytes_) block_of(actor).complete(id, meeting);
   }
-  void warp_sync(const Actor& actor, Mask lanes) override {
+  void warp_sync(const Actor& actor, Mask lanes, WarpSync how) override {
+    if (how == WarpSync::only_waits && order_ == LaneOrder::ptx) return;
     if (window_bytes_) block_of(actor).meet(actor.warp, lanes);
   }
   void async_commit(const Actor& actor, Mask lanes) override {
@@ -76,6 +79,7 @@ class SharedRaces : public Check, private ConflictSink<Conflict> {
   Finding describe(const Key& key, const Found& found) const;
   BlockRaces& block_of(const Actor& actor) { return *blocks_[actor.slot]; }
 
+  const LaneOrder order_;
   std::shared_ptr<const KernelInfo> kernel_;  ///< while it runs
   std::uint64_t window_bytes_ = 0;            ///< of its shared memory; 0: it has none, and nothing is looked at
   RepeatedBlocks repeated_;

@@ -25,16 +25,17 @@ namespace playback {
 
 class Explorer {
  public:
-  Explorer(Grid& grid, const ptx::Module& module, const RunLimits& limits, const ExplorationLimits& bounds,
-           const std::function<bool(const Execution&)>& visit)
+  Explorer(Grid& grid, const KernelInfo& info, const RunLimits& limits, const ExplorationLimits& bounds,
+           const std::function<bool(const Execution&)>& visit, Observer* observer)
       : grid_(grid),
-        module_(module),
+        info_(info),
+        observer_(observer),
         limits_(limits),
         bounds_(bounds),
         visit_(visit),
         journal_(*grid.memory),
         graphs_(grid),
-        watch_(grid, module),
+        watch_(grid, *info.module),
         cancel_(limits.cancel) {
     limits_.kept_blocks = &blocks_;
     limits_.cancel = &is_over_;
@@ -112,7 +113,9 @@ class Explorer {
     Run(Grid& grid, Item what)
         : item(std::move(what)),
           playback(grid, item.trail, item.forced),
-          views(*grid.memory, playback, grid.block_size.count()) {}
+          views(*grid.memory, playback, grid.block_size.count()) {
+      views.order_as_ptx();
+    }
 
     const Item item;
     Playback playback;
@@ -127,7 +130,9 @@ class Explorer {
     s.live = &live_;
     if (bounds_.prunes) s.is_known = [&](std::size_t agent, std::uint64_t state) { return is_known(s, agent, state); };
     const std::span<Observer* const> before = grid_.observers;
-    Observer* const observers[] = {&run->playback, &watch_, &run->views};
+    Observer* const all[] = {&run->playback, &watch_, &run->views, observer_};
+    const std::span<Observer* const> observers(all, observer_ ? 4 : 3);
+    if (observer_) observer_->kernel_begin(info_);
     watch_.begin(run->views);
     const std::size_t races = watch_.races().size();
     grid_.set_observers(observers);
@@ -161,8 +166,8 @@ class Explorer {
   void stop_at(const MixedSizes& mixed) {
     BrokenAssumption& broken = result_.broken.emplace_back();
     broken.kind = BrokenAssumption::Kind::mixed_sizes;
-    broken.where = own_place(module_, mixed.other_line);
-    broken.other = own_place(module_, mixed.line);
+    broken.where = own_place(*info_.module, mixed.other_line);
+    broken.other = own_place(*info_.module, mixed.line);
     result_.why_not = broken.text();
   }
 
@@ -559,7 +564,8 @@ class Explorer {
   }
 
   Grid& grid_;
-  const ptx::Module& module_;
+  const KernelInfo& info_;
+  Observer* const observer_;
   RunLimits limits_;
   const ExplorationLimits bounds_;
   const std::function<bool(const Execution&)>& visit_;
@@ -583,9 +589,10 @@ class Explorer {
 
 }  // namespace playback
 
-Exploration explore_grid(Grid& grid, const ptx::Module& module, const RunLimits& limits,
-                         const ExplorationLimits& exploration, const std::function<bool(const Execution&)>& visit) {
-  return playback::Explorer(grid, module, limits, exploration, visit).run();
+Exploration explore_grid(Grid& grid, const KernelInfo& info, const RunLimits& limits,
+                         const ExplorationLimits& exploration, const std::function<bool(const Execution&)>& visit,
+                         Observer* observer) {
+  return playback::Explorer(grid, info, limits, exploration, visit, observer).run();
 }
 
 }  // namespace scanlab::vgpu

@@ -37,6 +37,8 @@ constexpr T round_up(T n, std::type_identity_t<T> to) {
 /// Byte that fills memory that was never written: as a float -1.7e38, which no sum can hide, as an int a large negative
 /// number, as eight bytes no address.
 inline constexpr std::byte poison{0xFE};
+/// A word of it.
+inline constexpr std::uint32_t unwritten_word = 0x0101'0101u * static_cast<std::uint32_t>(poison);
 
 /// cudaLimitMallocHeapSize unless a program sets another.
 inline constexpr std::uint64_t default_heap_bytes = 8 << 20;

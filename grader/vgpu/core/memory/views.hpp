@@ -40,6 +40,9 @@ class Views : public Observer {
   /// Sets `old` to the value before. Returns true when another look may see something else: a value has changed, or the
   /// one before was not the newest.
   bool update(const StrongAccess& access, const Compute& now, std::byte* old);
+  /// From now on only bar.warp.sync passes on what lanes of a warp know, as PTX has it. Until then shuffles and votes
+  /// do as well: working code relies on that.
+  void order_as_ptx() { shuffles_order_ = false; }
   using Fence = Causality::Fence;
   void fence(const Actor& actor, Mask mask, Access::Scope scope, Fence kind);
 
@@ -62,7 +65,9 @@ class Views : public Observer {
   void barrier_complete(const Actor& actor, std::uint32_t id, Meeting meeting) override {
     causality_.complete(actor, id, meeting);
   }
-  void warp_sync(const Actor& actor, Mask mask) override { causality_.sync_warp(actor, mask); }
+  void warp_sync(const Actor& actor, Mask mask, WarpSync how) override {
+    if (how == WarpSync::orders_memory || shuffles_order_) causality_.sync_warp(actor, mask);
+  }
 
  private:
   template <class Visit>
@@ -84,6 +89,7 @@ class Views : public Observer {
   Locations locations_;
   Causality causality_;
   StaleAccesses stale_;
+  bool shuffles_order_ = true;
   std::vector<std::uint32_t> allowed_, placed_;  ///< of the access that is being executed
 };
 

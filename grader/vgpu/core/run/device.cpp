@@ -24,6 +24,7 @@ struct LoadedModule {
   std::unordered_map<std::string, Device::Symbol> variables;
   std::vector<Address> owned;
   std::map<std::pair<std::string, ImageOptions>, std::unique_ptr<Image>> images;  ///< by kernel
+  bool has_shuffles = false;                                                      ///< or votes, or their like
   std::set<std::string> inseparable;  ///< kernels whose blocks are better run one after the other
 };
 
@@ -69,6 +70,13 @@ const ptx::Function* kernel_of(const LoadedModule& m, std::string_view name) {
   return f && f->is_entry && f->is_defined ? f : nullptr;
 }
 
+bool has_shuffle(const ptx::Function& function) {
+  return std::ranges::any_of(function.instructions, [](const ptx::Instruction& in) {
+    return in.opcode == "shfl" || in.opcode == "vote" || in.opcode == "match" || in.opcode == "redux" ||
+           in.opcode == "elect";
+  });
+}
+
 }  // namespace
 
 Device::Device(DeviceProfile profile) : profile_(std::move(profile)), memory_(profile_.memory) {}
@@ -80,6 +88,7 @@ LoadedModule* Device::load(std::span<const std::string_view> files) {
   auto m = std::make_unique<LoadedModule>();
   m->module = ptx::link(std::move(parsed));
   if (on_load) on_load(m->module);
+  m->has_shuffles = std::ranges::any_of(m->module.functions, has_shuffle);
   for (std::size_t k = 0; k < m->module.functions.size(); ++k)
     m->symbols.emplace(m->module.functions[k].name, function_address(k));
   for (const ptx::Variable& v : m->module.variables) {
@@ -275,9 +284,13 @@ void Device::set_up(const LaunchRequest& request, const Ready& ready, std::vecto
   g.start_ns = timer_ns_ = std::max(timer_ns_, now_ns_);
 }
 
-std::optional<Exploration> Device::explore(
-    const LaunchRequest& request, const ExplorationLimits& bounds,
-    const std::function<bool(const Execution&, const std::string& trail)>& visit) {
+bool Device::may_shuffle() const {
+  return modules_.empty() || std::ranges::any_of(modules_, [](const auto& m) { return m->has_shuffles; });
+}
+
+std::optional<Exploration> Device::explore(const LaunchRequest& request, const ExplorationLimits& bounds,
+                                           const std::function<bool(const Execution&, const std::string& trail)>& visit,
+                                           Observer* observer) {
   const Schedule before = std::exchange(schedule, {Schedule::Order::weak, 0, {}});
   Ready ready;
   const LaunchResult possible = prepare(request, ready);
@@ -297,9 +310,9 @@ std::optional<Exploration> Device::explore(
   limits.cancel = cancel;
   limits.resident_blocks = ready.resident;
   const auto named = [&](const std::string& trail) { return fmt::format("{}:{}", launches_ + 1, trail); };
-  Exploration result = explore_grid(g, request.module->module, limits, bounds, [&](const Execution& execution) {
-    return visit(execution, named(execution.trail.text()));
-  });
+  const KernelInfo info{request.kernel.c_str(), request.grid, request.block, 0, &request.module->module, {}, {}};
+  const auto named_visit = [&](const Execution& execution) { return visit(execution, named(execution.trail.text())); };
+  Exploration result = explore_grid(g, info, limits, bounds, named_visit, observer);
   for (BrokenAssumption& broken : result.broken) broken.trail = named(broken.trail);
   if (g.workspace) memory_.free(g.workspace);
   return result;

@@ -454,6 +454,7 @@ static std::optional<Fault> run_weakly(Grid& grid, const Schedule& schedule, con
   RandomChooser random(schedule.seed);
   MemoryChooser& chooser = limits.guide ? static_cast<MemoryChooser&>(*limits.guide) : random;
   Views views(*grid.memory, chooser, grid.block_size.count());
+  if (limits.guide) views.order_as_ptx();  // an execution that was explored
   const std::span<Observer* const> observers = grid.observers;
   std::vector<Observer*> with_views(observers.begin(), observers.end());
   with_views.push_back(&views);

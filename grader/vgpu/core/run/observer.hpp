@@ -136,6 +136,7 @@ class Observer {
   };
   enum class Arrival : std::uint8_t { waits, goes_on };  ///< bar.sync, bar.arrive
   enum class Meeting : std::uint8_t { all, counted };    ///< which threads a barrier has waited for
+  enum class WarpSync : std::uint8_t { orders_memory, only_waits };
 
   virtual ~Observer() = default;
   virtual std::uint32_t interests() const { return everything; }
@@ -182,9 +183,9 @@ class Observer {
   /// A barrier for all threads of the block is about to complete without those that have exited: so many, of which
   /// `first` has the lowest number.
   virtual void barrier_without(const Actor&, std::uint32_t /*id*/, std::uint32_t /*exited*/, std::uint32_t /*first*/) {}
-  /// bar.warp.sync and the implicit synchronisation of shuffles and votes, once for each membermask: among its lanes,
-  /// which may have exited before.
-  virtual void warp_sync(const Actor&, Mask) {}
+  /// bar.warp.sync, which orders memory, and the implicit synchronisation of shuffles and votes, of which PTX promises
+  /// no order; once for each membermask: among its lanes, which may have exited before.
+  virtual void warp_sync(const Actor&, Mask, WarpSync) {}
   /// The copies (cp.async) that lanes have begun since the last time become a group; lanes have waited until all but
   /// the latest `left` of their groups are complete, or for all copies.
   virtual void async_commit(const Actor&, Mask) {}

@@ -73,11 +73,12 @@ inline bool assemble(Warp& w, const Inst* i, const Inst*& next) {
 /// Once for each membermask among the `lanes` that go on. Lanes that have exited are not waited for, and count as
 /// having arrived.
 void report_sync(const Warp& w, const Inst* i, Mask lanes, const std::uint32_t* members) {
+  const auto how = is_warp_barrier(i) ? Observer::WarpSync::orders_memory : Observer::WarpSync::only_waits;
   while (lanes) {
     const std::uint32_t mask = members[std::countr_zero(lanes)];
     const Mask same = lanes & mask_where<std::uint32_t>(
                                   [&](auto& are_so, unsigned chunk) { are_so = vector_at(members, chunk) == mask; });
-    for (Observer* o : w.block->grid->observers) o->warp_sync(actor_of(w, i), same | (mask & ~w.alive));
+    for (Observer* o : w.block->grid->observers) o->warp_sync(actor_of(w, i), same | (mask & ~w.alive), how);
     lanes &= ~same;
   }
 }
@@ -142,9 +143,8 @@ void permute(std::uint32_t* to, const std::uint32_t* a, const std::int32_t* from
 /// PTX leaves open what a lane gives that takes no part. Its register may be a leftover of another block, so it is what
 /// memory that nobody wrote holds.
 [[gnu::noinline]] void poison_absent(Warp& w, const Inst* i, const std::int32_t* from, std::uint32_t* result) {
-  constexpr auto unknown = 0x0101'0101u * static_cast<std::uint32_t>(poison);
   const Mask absent = lanes_where(w.active, [&](unsigned l) { return (w.active >> from[l] & 1) == 0; });
-  for (const unsigned l : lanes_in(absent)) result[l] = unknown;
+  for (const unsigned l : lanes_in(absent)) result[l] = unwritten_word;
   if (absent && is_observed(w))
     for (Observer* o : w.block->grid->observers) o->depends(actor_of(w, i), absent, Dependence::absent_lane);
 }
