@@ -18,7 +18,7 @@ class Meetings : public vgpu::Observer {
 
  private:
   std::uint32_t interests() const override { return warp_syncs; }
-  void warp_sync(const vgpu::Actor&, vgpu::Mask met) override { ++count, lanes |= met; }
+  void warp_sync(const vgpu::Actor&, vgpu::Mask met, WarpSync) override { ++count, lanes |= met; }
 };
 
 /// Calls `work` with the stack as many times 16 bytes deeper: what is aligned there by luck alone is not, elsewhere.

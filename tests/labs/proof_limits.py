@@ -30,7 +30,8 @@ ONE_CALL = Options(n=100, schedule="in_order")
 
 PROVED = "proved for n = 100: these calls' launches are right for every input"
 LOOKS = "tested, not proved: .* looks at what an element is"
-"""What is said where a proof ends: a pattern."""
+UNWRITTEN = "tested, not proved: .* computes with what nobody has written"
+"""What is said where a proof ends: patterns."""
 
 CASES: dict[str, tuple[str, str, str]] = {
     # name: what is said of each scan, what is replaced, by what
@@ -73,9 +74,9 @@ CASES: dict[str, tuple[str, str, str]] = {
         "  const unsigned long long both = static_cast<unsigned long long>(i < n) << 33 | w;\n"
         "  w = static_cast<unsigned>(both);\n  memcpy(&own, &w, 4);\n  if (both >> 33) d_y[i] = own;",
     ),
-    # lanes that take no part
+    # what nobody has written
     "a shuffle reads a lane that takes no part": (
-        "tested, not proved: .* shuffles values from lanes that take no part in it",
+        UNWRITTEN,
         STORE,
         "  if (i < n) d_y[i] = s_xy[t];\n"
         "  if (t < 31 && __shfl_down_sync(0x7fffffffu, t, 1) == 12345 && i < n) d_y[i] = identity();",
@@ -85,6 +86,52 @@ CASES: dict[str, tuple[str, str, str]] = {
         STORE,
         "  if (i < n) d_y[i] = s_xy[t];\n"
         "  if (t < 31 && __shfl_up_sync(0x7fffffffu, t, 1) == 12345 && i < n) d_y[i] = identity();",
+    ),
+    "what a lane gives that takes no part is thrown away": (
+        PROVED,
+        STORE,
+        "  Element sum = s_xy[t], other;\n  unsigned words[sizeof sum / 4];\n  memcpy(words, &sum, sizeof sum);\n"
+        "  for (unsigned& w : words) w = __shfl_up_sync(t % 32 < 16 ? 0xffffu : 0xffff0000u, w, 1);\n"
+        "  memcpy(&other, words, sizeof other);\n"
+        "  if (i < n) d_y[i] = t % 32 < 16 ? sum : s_xy[t];\n"
+        "  if (t % 16 != 0 && i < n && n < 0) d_y[i] = other;",
+    ),
+    "shared memory that the block has not written decides": (
+        UNWRITTEN,
+        STORE,
+        "  __shared__ unsigned s_left[1];\n  const unsigned left = *s_left;\n  __syncthreads();\n"
+        "  if (t == 0) *s_left = 0xabcd0000u + blockIdx.x;\n"
+        "  if (i < n) d_y[i] = left == 0xabcd0003u ? identity() : s_xy[t];",
+    ),
+    "shared memory that the block has written decides": (
+        PROVED,
+        STORE,
+        "  __shared__ unsigned s_left[1];\n  if (t == 0) *s_left = 0xabcd0000u + blockIdx.x;\n  __syncthreads();\n"
+        "  if (i < n) d_y[i] = *s_left == 0xabcdffffu ? identity() : s_xy[t];",
+    ),
+    # the order of lanes
+    "a shuffle is taken for a barrier of memory": (
+        "right for every input .* relies on a shuffle or a vote to order memory between lanes",
+        STORE,
+        "  __shared__ unsigned s_e[1024];\n  s_e[t] = t;\n  __shfl_sync(~0u, t, 0);\n"
+        "  if (s_e[t ^ 1] == 12345 && i < n) d_y[i] = identity();\n  if (i < n) d_y[i] = s_xy[t];",
+    ),
+    "__syncwarp() orders memory": (
+        PROVED,
+        STORE,
+        "  __shared__ unsigned s_e[1024];\n  s_e[t] = t;\n  __syncwarp();\n"
+        "  if (s_e[t ^ 1] == 12345 && i < n) d_y[i] = identity();\n  if (i < n) d_y[i] = s_xy[t];",
+    ),
+    "lanes of a warp exchange values by two atomics": (
+        "right for every input .* exchanges values between lanes of a warp",
+        AND.join([FUNCTION, STORE]),
+        AND.join(
+            [
+                "__device__ unsigned turns;\n" + FUNCTION,
+                "  unsigned turn = 0;\n  if (t == 0) turn = atomicAdd(&turns, 1);\n"
+                "  else if (t == 1) atomicAdd(&turns, 1);\n  if (i < n) d_y[i] = turn == ~0u ? identity() : s_xy[t];",
+            ]
+        ),
     ),
     # what differs from run to run
     "a clock decides": (

@@ -151,7 +151,8 @@ class TypedTrial : public Trial, CheckOnDevice {
   void add_provenance(TrialResult& result, Counting counting) const {
     const vgpu::AdditionGraph* graph = provenance_ ? provenance_->graph() : nullptr;
     if (!graph || has_count(check_.entry)) return;  // compaction asks of each element whether to keep it
-    result.proof = {provenance_->breaches(), graph->blocks_talk()};
+    const ProofOf proof{provenance_->breaches(), graph->blocks_talk()};
+    if (provenance_->knows_breaches() || !proof.breaches.empty()) result.proof = proof;
     if (counting != Counting::additions) return;
     const vgpu::AdditionWork work = graph->work(outputs_);
     for (const AdditionCounter& counter : addition_counters) result.counts.emplace_back(counter.name, counter.of(work));

@@ -76,7 +76,7 @@ std::vector<Affine> Provenance::begin(std::span<const Affine> x, std::uint64_t s
   const std::vector<ElementName> names = names_->name_inputs(std::move(is_kept));
   if (is_remembered_) {
     graph_.reset(names);
-    attach_graph();
+    attach_graph(x.size());
   }
   device_.elements = &*names_;
   std::vector<Affine> elements(names.size());
@@ -95,7 +95,7 @@ std::vector<float> Provenance::begin(std::span<const float> x) {
   std::vector<ElementName> names;
   for (const float element : elements) names.push_back(name_of(element));
   graph_.reset_floats(names, from_chance());
-  attach_graph();
+  attach_graph(x.size());
   return elements;
 }
 
@@ -105,9 +105,10 @@ void Provenance::begin_maps() {
   device_.elements = &names_.emplace(vgpu::ElementNames::Kind::maps, 0, 0);
 }
 
-void Provenance::attach_graph() {
+void Provenance::attach_graph(std::size_t inputs) {
   attached_ = {&graph_};
-  if (device_.may_shuffle()) attached_.insert(attached_.end(), {&shared_races_, &global_races_});
+  is_order_known_ = !device_.may_shuffle() || inputs <= most_remembered;
+  if (device_.may_shuffle() && is_order_known_) attached_.insert(attached_.end(), {&shared_races_, &global_races_});
   shared_races_.reset();
   global_races_.reset();
   for (vgpu::Observer* observer : attached_) device_.attach(observer);

@@ -96,7 +96,9 @@ class Provenance {
   /// Where this thread has made the sum of these elements; nothing where it has not, or that is not known.
   std::optional<vgpu::SourcePlace> made(ElementRange sum, std::uint64_t block, std::uint64_t thread) const;
 
-  /// What breaks the assumptions of a proof. Where only bounds are remembered, nothing is known of that.
+  /// Is it known what breaks the assumptions of a proof? Not where only bounds are remembered, and of programs with
+  /// shuffles not of many elements: to look for races without them takes long.
+  bool knows_breaches() const { return is_remembered_ && is_order_known_; }
   std::vector<vgpu::Breach> breaches() const;
   /// Null where only bounds are remembered.
   const vgpu::AdditionGraph* graph() const { return is_remembered_ ? &graph_ : nullptr; }
@@ -112,7 +114,7 @@ class Provenance {
   std::vector<std::uint32_t> inputs_of(ElementName name) const;
   template <typename T>
   std::vector<T> values_of_nodes(std::span<const T> x) const;
-  void attach_graph();
+  void attach_graph(std::size_t inputs);
   std::string text_of_addition(vgpu::AdditionGraph::Node sum) const;
   std::string who_made(std::span<const ElementRange> elements) const;
 
@@ -124,7 +126,7 @@ class Provenance {
   vgpu::SharedRaces shared_races_{vgpu::LaneOrder::ptx};
   vgpu::GlobalRaces global_races_{vgpu::LaneOrder::ptx};
   std::vector<vgpu::Observer*> attached_;
-  bool is_remembered_ = false;
+  bool is_remembered_ = false, is_order_known_ = false;
 };
 
 }  // namespace scanlab::grade

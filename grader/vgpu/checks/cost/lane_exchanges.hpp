@@ -1,11 +1,13 @@
 // Values that lanes of one warp exchange by strong accesses to global memory, where nothing orders the lanes.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
-#include <unordered_map>
 #include <utility>
+#include <vector>
 
+#include "vgpu/checks/byte_bits.hpp"
 #include "vgpu/core/memory/memory_ops.hpp"
 #include "vgpu/core/memory/stored.hpp"
 #include "vgpu/core/run/observer.hpp"
@@ -41,34 +43,49 @@ class LaneExchanges {
  private:
   struct Touch {
     bool reads = false, writes = false, counts = false;
+
+    bool changes() const { return writes || counts; }
+    /// Does an order of the two show?
+    bool meets(Touch other) const {
+      return (changes() && other.reads) || (reads && other.changes()) || (writes && other.changes()) ||
+             (changes() && other.writes);
+    }
+    bool operator==(const Touch&) const = default;
   };
-  struct Lanes {
-    Mask reading = 0, writing = 0, counting = 0;
+  struct Kept {
+    Touch how;
+    Mask lanes = 0;
+    std::uint32_t bytes = 0;
+    Extent extent;
+    std::array<std::uint64_t, warp_size> address{};
   };
 
   bool touch(const Access& a, Mask lanes, Touch how) {
     if (!lanes) return false;
-    bool exchanges = false;
-    auto& words = warps_[{a.actor.block, a.actor.warp}];
-    const auto each = [&](auto act) {
-      for (const unsigned lane : lanes_in(lanes))
-        for (std::uint64_t at = a.at(lane) / 4 * 4; at < a.at(lane) + a.bytes; at += 4) act(words[at], Mask{1} << lane);
-    };
-    each([&](const Lanes& word, Mask own) {
-      const Mask met = (how.reads ? word.writing | word.counting : 0) | (how.writes ? ~Mask{0} : 0) |
-                       (how.counts ? word.reading | word.writing : 0);
-      exchanges |= (met & (word.reading | word.writing | word.counting) & ~own) != 0;
-    });
-    each([&](Lanes& word, Mask own) {
-      if (how.reads) word.reading |= own;
-      if (how.writes) word.writing |= own;
-      if (how.counts) word.counting |= own;
-    });
+    Kept now{.how = how, .lanes = lanes, .bytes = a.bytes};
+    now.extent = extent_of({a, 1, 0});
+    for (const unsigned l : lanes_in(lanes)) now.address[l] = a.at(l);
+    std::vector<Kept>& kept = warps_[{a.actor.block, a.actor.warp}];
+    bool exchanges = false, is_known = false;
+    for (const Kept& then : kept) {
+      if (then.extent.begin >= now.extent.end || now.extent.begin >= then.extent.end) continue;
+      is_known |= then.how == how && then.lanes == lanes && then.bytes == now.bytes && then.address == now.address;
+      exchanges |= how.meets(then.how) && do_overlap(now, then);
+    }
+    if (!is_known) kept.push_back(now);
     return exchanges;
   }
 
-  /// By block and warp: by word of memory.
-  std::map<std::pair<std::uint64_t, std::uint32_t>, std::unordered_map<std::uint64_t, Lanes>> warps_;
+  /// Two lanes, not one and the same.
+  static bool do_overlap(const Kept& a, const Kept& b) {
+    for (const unsigned lane : lanes_in(a.lanes))
+      for (const unsigned other : lanes_in(b.lanes & ~(Mask{1} << lane)))
+        if (a.address[lane] < b.address[other] + b.bytes && b.address[other] < a.address[lane] + a.bytes) return true;
+    return false;
+  }
+
+  /// By block and warp: what they have accessed, each once.
+  std::map<std::pair<std::uint64_t, std::uint32_t>, std::vector<Kept>> warps_;
 };
 
 }  // namespace scanlab::vgpu

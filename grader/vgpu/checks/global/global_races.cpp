@@ -161,8 +161,10 @@ void GlobalRaces::keep_complete(const std::vector<PendingCopies::Copy>& copies, 
 }
 
 void GlobalRaces::compare_with_copies(const Access& a, GlobalHow how) {
-  for (std::size_t slot = 0; slot < copies_.size(); ++slot)
-    copies_[slot].for_each_meeting(a, [&](const PendingCopies::Meeting& met) {
+  for (std::size_t slot = 0; slot < copies_.size(); ++slot) {
+    if (copies_[slot].is_empty()) continue;
+    const auto by = slot == a.actor.slot ? PendingCopies::By::own_block : PendingCopies::By::other_block;
+    const auto visit = [&](const PendingCopies::Meeting& met) {
       GlobalConflict c;
       c.earlier = {met.copy.what.line,
                    static_cast<std::uint32_t>(blocks_[slot]->block()),
@@ -173,7 +175,9 @@ void GlobalRaces::compare_with_copies(const Access& a, GlobalHow how) {
       c.bytes = met.bytes;
       c.memory = met.copy.block->grid->memory;
       conflict(c);
-    });
+    };
+    copies_[slot].for_each_meeting(a, visit, by);
+  }
 }
 
 /// Outside of global memory: what it orders within the block.
@@ -233,7 +237,7 @@ void GlobalRaces::touch(const AccessRun& run, How::Kind kind) {
   if (has_fence_for_host_ && how.writes())
     has_signal_for_host_ |=
         (fenced_for_host_[a.actor.slot] >> a.actor.warp & ((std::uint64_t{1} << run.count) - 1)) != 0;
-  if (how.writes() && std::ranges::any_of(copies_, [](const auto& copies) { return !copies.is_empty(); }))
+  if (how.writes())
     for (unsigned k = 0; k < run.count; ++k) compare_with_copies(run.of(k), how);
   shadow_.access(run, how, block);
   if (how.is_strong) synchronise(run, how.is_atomic() ? updates : kind == How::Kind::write ? writes : reads);

@@ -126,7 +126,7 @@ void BlockRaces::compare(const AccessRun& run, How::Kind kind) {
   // Rows that are one entry of the log: warps at the same time, whose writes do not meet.
   const bool is_one =
       run.count == 1 ||
-      (clocks.is_even() && copies_.is_empty() && !in_shadow_ &&
+      (clocks.is_even() && !copies_.may_meet(run) && !in_shadow_ &&
        (kind == How::Kind::read || (has_lanes_apart(a) && run.step == a.stride * std::int64_t{warp_size})));
   if (is_one) {
     enter(run, how);
@@ -148,7 +148,7 @@ void BlockRaces::enter(const AccessRun& run, How how) {
                        static_cast<std::uint8_t>(a.actor.warp),
                        how,
                        static_cast<std::uint8_t>(a.bytes)};
-  if (!copies_.is_empty()) compare_with_copies(a, what);
+  if (copies_.may_meet(run)) compare_with_copies(a, what);
   if (how.kind == How::Kind::copy) copies_.add(a, what);
   if (how.kind == How::Kind::write && !has_lanes_apart(a)) compare_lanes(a, what);
   if (!in_shadow_) {

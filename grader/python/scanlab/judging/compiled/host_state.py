@@ -84,10 +84,11 @@ OF_THE_DEVICE = _one_of(
 """What is different on another device, and the same on one."""
 UNSTEADY_INSTRUCTION = re.compile(
     r"^ {0,16}[0-9a-f]{1,16}:[ \t]{1,16}"
-    r"(?P<name>rdtscp?|rdpmc|rdrand|rdseed|rdpid|cpuid|xgetbv|syscall|sysenter|int|in|out|mrs|svc)\s",
+    r"(?P<name>rdtscp?|rdpmc|rdrand|rdseed|rdpid|rd[fg]sbase|v?stmxcsr|cpuid|xgetbv|syscall|sysenter|int|in|out|mrs|svc)\s",
     re.MULTILINE,
 )
-"""Instructions of x86-64 and AArch64 that ask the processor, or the system, as objdump writes them."""
+"""Instructions of x86-64 and AArch64 that ask the processor or the system, or read what such registers keep, as objdump
+writes them."""
 
 
 @dataclass(frozen=True)
