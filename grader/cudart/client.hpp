@@ -3,6 +3,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -111,7 +112,7 @@ class Client {
   std::unordered_map<const void*, Function*> function_of;  ///< by the address of the host's stub
   std::unordered_map<const void*, Variable*> variable_of;  ///< by the address of the host's shadow variable
   std::map<Address, AllocationNote> allocations;
-  std::uint64_t allocation_number = 1;
+  std::array<std::uint64_t, wire::allocate_kinds> allocation_number = {1, 1, 1, 1};  ///< of the next, by MemoryKind
   std::map<const void*, Registration> registrations;
   std::set<cudaStream_t> streams;
   std::set<cudaEvent_t> events;

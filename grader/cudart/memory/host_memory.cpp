@@ -50,7 +50,6 @@ cudaError_t give_to_device(Client& state, void* pointer, std::size_t bytes, Addr
   if (reply.error != 0) return error_of(reply);
   state.allocations[reply.address] = {bytes, "registered host memory (" + std::to_string(bytes) + " bytes)",
                                       MemoryKind::registered, 0};
-  ++state.allocation_number;
   if (const cudaError_t error = state.share(reply.address, bytes, pointer); error != cudaSuccess) {
     (void)release(state, reinterpret_cast<void*>(reply.address), Waits::no);
     return error;

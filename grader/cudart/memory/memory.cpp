@@ -34,8 +34,8 @@ cudaError_t allocate(Client& state, void** pointer, std::size_t bytes, MemoryKin
       return error;
     }
   }
-  std::string label =
-      std::string(name) + " #" + std::to_string(state.allocation_number++) + " (" + std::to_string(bytes) + " bytes)";
+  const std::uint64_t number = state.allocation_number[static_cast<std::size_t>(kind)]++;
+  std::string label = std::string(name) + " #" + std::to_string(number) + " (" + std::to_string(bytes) + " bytes)";
   state.allocations[reply.address] = {bytes, std::move(label), kind, flags};
   *pointer = reinterpret_cast<void*>(reply.address);
   return cudaSuccess;

@@ -81,6 +81,7 @@ inline constexpr std::size_t most_places = 16;
 
 /// How `allocate` names the memory in messages.
 enum class Allocate : std::uint64_t { ordinary, managed, pinned, registered };
+inline constexpr std::size_t allocate_kinds = 4;
 
 /// Where the number of requests that the server has carried out lies, after a staging buffer of this many bytes.
 constexpr std::size_t progress_offset(std::size_t staging_bytes) {

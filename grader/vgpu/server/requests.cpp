@@ -128,10 +128,12 @@ std::int32_t Requests::allocate(const Request& request, Payload, Answer& answer)
     return wire::error::memory_allocation;
   }
   constexpr const char* calls[] = {"cudaMalloc", "cudaMallocManaged", "pinned host memory", "registered host memory"};
+  static_assert(std::size(calls) == wire::allocate_kinds);
   if (request.value >= std::size(calls)) throw ProtocolError("an unknown kind of memory");
   const auto kind = static_cast<wire::Allocate>(request.value);
   const std::uint64_t offset = kind == wire::Allocate::registered ? request.offset : 0;
-  std::string label = fmt::format("{} #{} ({} bytes)", calls[request.value], next_allocation_, request.bytes);
+  std::string label =
+      fmt::format("{} #{} ({} bytes)", calls[request.value], next_allocation_[request.value], request.bytes);
   const bool is_on_host = kind == wire::Allocate::pinned || kind == wire::Allocate::registered;
   const Address base = is_on_host ? device_.memory().allocate_on_host(request.bytes, std::move(label), offset)
                                   : device_.memory().allocate(request.bytes, std::move(label));
@@ -142,7 +144,7 @@ std::int32_t Requests::allocate(const Request& request, Payload, Answer& answer)
   // On a GPU its pages come from the system when they are first used.
   if (kind == wire::Allocate::managed) std::memset(device_.memory().host(base), 0, request.bytes);
   traffic.flow.leaves(DataFlow::Out::addresses, sizeof base);
-  ++next_allocation_;
+  ++next_allocation_[request.value];
   allocations_.emplace(base, request.bytes);
   allocated_bytes_ += request.bytes;
   ++traffic.allocations;

@@ -1,6 +1,7 @@
 // What a program asks for, carried out on the device: everything of a session but its socket.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -191,11 +192,12 @@ class Requests {
   std::unordered_map<std::uint64_t, std::vector<std::byte>> last_launches_;  ///< by kernel, of this call
   bool has_loaded_ = false;                                                  ///< a module
   std::unordered_map<std::uint64_t, double> events_;                         ///< when they were recorded, in ns
-  std::uint64_t next_id_ = 1, next_allocation_ = 1;
-  std::int32_t pending_error_ = 0;  ///< of a kernel that was stopped
-  bool surfaced_ = false;           ///< a call has returned it: now every call does
-  std::int32_t late_error_ = 0;     ///< a refused launch that had no reply; not sticky
-  std::string output_;              ///< device printf's text, not fetched yet
+  std::uint64_t next_id_ = 1;
+  std::array<std::uint64_t, wire::allocate_kinds> next_allocation_ = {1, 1, 1, 1};  ///< of each kind
+  std::int32_t pending_error_ = 0;                                                  ///< of a kernel that was stopped
+  bool surfaced_ = false;        ///< a call has returned it: now every call does
+  std::int32_t late_error_ = 0;  ///< a refused launch that had no reply; not sticky
+  std::string output_;           ///< device printf's text, not fetched yet
   std::size_t output_read_ = 0;
   vgpu::HostPlace call_site_;  ///< of the work that comes next
   bool greeted_ = false;
