@@ -551,3 +551,46 @@ HOST(to_device_from_managed) {
   cudaMemcpy(x, y, bytes, cudaMemcpyHostToDevice);
   cudaMemcpy(y, x, bytes, cudaMemcpyDeviceToHost);
 }
+
+// ---- lines of functions that the linker may have several of ---------------------------------------------------------
+
+template <class T>
+T first_of(const T* x);
+
+struct Array {
+  int* p;
+  int at(int i) const;
+};
+
+// wrong: race.host
+HOST(read_in_a_template) {
+  Managed x;
+  fill<<<1, n>>>(x, 2);  // here
+  sink = first_of(x.p);
+  cudaDeviceSynchronize();
+}
+
+template <class T>
+T first_of(const T* x) {
+  return x[0];  // here
+}
+
+// wrong: race.host
+HOST(read_in_an_inline_function) {
+  Managed x;
+  fill<<<1, n>>>(x, 2);  // here
+  sink = Array{x}.at(5);
+  cudaDeviceSynchronize();
+}
+
+inline int Array::at(int i) const {
+  return p[i];  // here
+}
+
+// right
+HOST(read_in_functions_after_device) {
+  Managed x;
+  fill<<<1, n>>>(x, 2);
+  cudaDeviceSynchronize();
+  sink = first_of(x.p) + Array{x}.at(5);
+}

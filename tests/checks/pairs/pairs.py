@@ -117,7 +117,7 @@ def main() -> int:
             options.nvcc,
             "-std=c++17",
             "-lineinfo",
-            "-Xcompiler=-g1",
+            "-Xcompiler=-g1,-gdwarf-4",
             "-Wno-deprecated-declarations",
             "-diag-suppress",
             "20044",

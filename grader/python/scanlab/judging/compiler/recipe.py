@@ -44,7 +44,7 @@ ELEMENT_FLAGS = {
 RUNNERS = {"float": "float", "affine": "affine", "provenance": "affine"}
 """The runner that each is linked with: it knows the size of an element and nothing else of it."""
 DEVICE_FLAGS = {"vgpu": PTX_FLAGS, "gpu": ("-arch=native", "-lineinfo", "-cudart", "static")}
-HOST_LINES = ("-Xcompiler=-g1",)
+HOST_LINES = ("-Xcompiler=-g1,-gdwarf-4",)
 """The lines of host code: `run --check` names them."""
 ASSEMBLED_FOR = f"sm_{PTX_FLAGS[1].rpartition('_')[2]}"
 """The architecture of the PTX that the virtual GPU runs, as ptxas calls it: sm_80."""
