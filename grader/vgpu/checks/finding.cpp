@@ -14,19 +14,24 @@
 namespace scanlab::vgpu {
 namespace {
 
-/// "write by thread 5   scan.cu:31", "blocks 0 to 7: threads 0 to 31 wait at the barrier   scan.cu:16"
-std::string part_text(const Finding::Part& part, const Finding& finding, std::size_t width) {
-  std::string text;
-  if (!part.actors.empty()) {
-    text = fmt::format("{} {}", part.actors, part.does);
-  } else {
-    text = fmt::format("{:<{}}", part.does, width);
-    if (part.has_thread) text += fmt::format(" by thread {}", index_text(part.thread, finding.block_size));
-    if (part.has_block)
-      text += fmt::format(" {} block {}", part.has_thread ? "of" : "by", index_text(part.block, finding.grid_size));
-  }
-  if (part.is_call) return text;
-  text += "   " + place_text(part.where);
+bool has_actors(const Finding::Part& part) {
+  return !part.actors.empty();
+}
+
+/// "write by thread 5", "blocks 0 to 7: threads 0 to 31 wait at the barrier"; what is done in a column of `width`.
+std::string deed_text(const Finding::Part& part, const Finding& finding, std::size_t width) {
+  if (has_actors(part)) return fmt::format("{} {}", part.actors, part.does);
+  std::string text = fmt::format("{:<{}}", part.does, width);
+  if (part.has_thread) text += fmt::format(" by thread {}", index_text(part.thread, finding.block_size));
+  if (part.has_block)
+    text += fmt::format(" {} block {}", part.has_thread ? "of" : "by", index_text(part.block, finding.grid_size));
+  return text;
+}
+
+/// "scan.cu:31", behind three spaces; nothing for a call.
+std::string where_text(const Finding::Part& part) {
+  if (part.is_call) return {};
+  std::string text = "   " + place_text(part.where);
   if (!part.callers.empty()) text += ", called from " + place_text(part.callers.front());
   return text;
 }
@@ -37,7 +42,7 @@ using PartKey = std::tuple<std::string_view, std::string_view, unsigned>;
 std::vector<PartKey> steps_of(const Finding& finding) {
   std::vector<PartKey> steps;
   for (const Finding::Part& part : finding.parts) steps.emplace_back(part.does, part.where.file, part.where.line);
-  if (std::ranges::any_of(finding.parts, [](const Finding::Part& part) { return !part.actors.empty(); })) {
+  if (std::ranges::any_of(finding.parts, has_actors)) {
     std::ranges::sort(steps);
     steps.erase(std::unique(steps.begin(), steps.end()), steps.end());
   }
@@ -93,10 +98,23 @@ const char* name_of(Finding::Weight weight) {
 }
 
 std::vector<std::string> Finding::facts() const {
+  // Where some parts have actors and others go on with what those do, the places are the column; else the threads.
+  const auto with_actors = static_cast<std::size_t>(std::ranges::count_if(parts, has_actors));
+  const bool is_mixed = with_actors > 0 && with_actors < parts.size();
   std::size_t width = 0;
-  for (const Part& part : parts) width = std::max(width, part.does.size());
+  if (!is_mixed)
+    for (const Part& part : parts) width = std::max(width, part.does.size());
+  std::vector<std::string> deeds;
+  std::size_t column = 0;
+  for (const Part& part : parts) {
+    deeds.push_back(deed_text(part, *this, width));
+    if (is_mixed && !part.is_call) column = std::max(column, deeds.back().size());
+  }
   std::vector<std::string> lines;
-  for (const Part& part : parts) lines.push_back(part_text(part, *this, width));
+  for (std::size_t k = 0; k < parts.size(); ++k) {
+    const std::string where = where_text(parts[k]);
+    lines.push_back(where.empty() ? deeds[k] : fmt::format("{:<{}}{}", deeds[k], column, where));
+  }
   std::ranges::copy(details, std::back_inserter(lines));
   return lines;
 }

@@ -528,6 +528,28 @@ HOST(host_function_waits_for_the_host) {
   cudaStreamSynchronize(s);
 }
 
+// ---- lines of launches ----------------------------------------------------------------------------------------------
+
+// wrong: race.global | kernel fill in stream #1 writes it ... it is launched ... it is launched
+HOST(launched_in_two_streams) {
+  OnDevice x;
+  InStream s, t;
+  cudaDeviceSynchronize();
+  fill<<<1, n, 0, s>>>(x, 2);  // here
+  fill<<<1, n, 0, t>>>(x, 3);  // here
+  cudaDeviceSynchronize();
+}
+
+// right
+HOST(launched_in_one_stream) {
+  OnDevice x;
+  InStream s;
+  cudaDeviceSynchronize();
+  fill<<<1, n, 0, s>>>(x, 2);
+  fill<<<1, n, 0, s>>>(x, 3);
+  cudaDeviceSynchronize();
+}
+
 // ---- lines of calls -------------------------------------------------------------------------------------------------
 
 // wrong: race.global | cudaMemcpyAsync and cudaFreeAsync

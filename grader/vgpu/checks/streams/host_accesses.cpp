@@ -77,8 +77,11 @@ GlobalHow how_of(const HostAccess& access) {
 std::vector<Finding::Part> StreamRaces::parts_of_work(const Done& work, const AccessedSpan& touched) const {
   Finding::Part uses = part_of_host(work.work.place);
   Finding::Part launched = uses;
-  uses.actors = fmt::format("{} in {}", name_of(work), vgpu::name_of(work.work.stream));
-  uses.does = what_does(touched.site.how);
+  uses.actors = fmt::format("{} in {}{}", name_of(work), vgpu::name_of(work.work.stream),
+                            work.work.stream.is_non_blocking ? " (cudaStreamNonBlocking)" : "");
+  uses.does = work.is_call_of(frees)       ? "frees it"
+              : work.is_call_of(allocates) ? "allocates it"
+                                           : what_does(touched.site.how);
   if (!work.module) return {std::move(uses)};
   uses.where = own_place(*work.module, touched.site.line);
   uses.is_call = false;

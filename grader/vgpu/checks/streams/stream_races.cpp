@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -19,8 +20,6 @@ constexpr std::size_t latest = 4;
 /// Arrays in which work may be found to race with another stream.
 constexpr std::size_t most_arrays = 8;
 
-constexpr std::string_view frees = "cudaFreeAsync", allocates = "cudaMallocAsync";
-
 }  // namespace
 
 std::string name_of(const Stream& stream) {
@@ -30,6 +29,10 @@ std::string name_of(const Stream& stream) {
 
 std::string StreamRaces::name_of(const Done& done) {
   return done.kernel.empty() ? std::string(done.work.call) : "kernel " + ptx::source_name(done.kernel.c_str());
+}
+
+bool StreamRaces::Done::is_call_of(std::string_view name) const {
+  return kernel.empty() && work.call == name;
 }
 
 bool StreamRaces::Done::is_same_as(const Done& other) const {
@@ -287,23 +290,6 @@ void StreamRaces::compare_with(Done& earlier, std::vector<Address>& reported) {
 Finding StreamRaces::describe(const Done& earlier, const AccessedSpan& first, const AccessedSpan& second,
                               const Allocation& array, Address byte) const {
   const Done& later = *now_;
-  const auto is = [](const Done& done, std::string_view call) { return done.kernel.empty() && done.work.call == call; };
-  const auto part = [&](const Done& done, const AccessedSpan& accessed) {
-    Finding::Part p;
-    p.actors = fmt::format("{} in {}{}", name_of(done), vgpu::name_of(done.work.stream),
-                           done.work.stream.is_non_blocking ? " (cudaStreamNonBlocking)" : "");
-    p.does = is(done, frees)                 ? "frees it"
-             : is(done, allocates)           ? "allocates it"
-             : accessed.site.how.is_atomic() ? "updates it atomically"
-             : accessed.site.how.writes()    ? "writes it"
-                                             : "reads it";
-    if (done.module)
-      p.where = own_place(*done.module, accessed.site.line);
-    else
-      p.where = part_of_host(done.work.place).where;
-    p.is_call = p.where.line == 0 && !done.module;
-    return p;
-  };
   const Hazard hazard = hazard_between(first.site.how, second.site.how);
   Finding f;
   f.id = "race.global";
@@ -319,11 +305,12 @@ Finding StreamRaces::describe(const Done& earlier, const AccessedSpan& first, co
   f.headline = fmt::format("RACE ({}): {} {} of {}, {} and {} in two streams", f.kind,
                            earlier.module || later.module ? "element" : "byte", *f.element, label_of(array),
                            name_of(earlier), name_of(later));
-  f.parts = {part(earlier, first), part(later, second)};
+  f.parts = parts_of_work(earlier, first);
+  std::ranges::move(parts_of_work(later, second), std::back_inserter(f.parts));
   const std::string a = vgpu::name_of(earlier.work.stream), b = vgpu::name_of(later.work.stream);
-  const std::string what = is(later, frees)         ? "it may be freed while it is still in use"
-                           : is(earlier, allocates) ? "it may be used before it is there"
-                                                    : may_happen(hazard);
+  const std::string what = later.is_call_of(frees)         ? "it may be freed while it is still in use"
+                           : earlier.is_call_of(allocates) ? "it may be used before it is there"
+                                                           : may_happen(hazard);
   if (earlier.work.host == Work::Host::has_waited) {
     f.weight = Finding::Weight::advice;
     f.headline.replace(0, f.headline.find(':'), "RACE (advice)");

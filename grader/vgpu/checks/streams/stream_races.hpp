@@ -22,6 +22,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -69,6 +70,8 @@ class StreamRaces : public WorkListener, private MemoryListener {
   void dropped(std::uint64_t event) override { order_.drop(event); }
 
  private:
+  static constexpr std::string_view frees = "cudaFreeAsync", allocates = "cudaMallocAsync";
+
   /// A piece of work, and what it has touched.
   struct Done {
     Work work;
@@ -84,6 +87,7 @@ class StreamRaces : public WorkListener, private MemoryListener {
     /// Later work by its line, and the arrays: what comes after the first of it that races comes after this too.
     std::vector<std::pair<std::size_t, Address>> reported;
 
+    bool is_call_of(std::string_view name) const;
     bool is_same_as(const Done& other) const;
   };
 
