@@ -95,6 +95,17 @@ void HostWatch::apply(Areas::iterator area, std::size_t first, std::size_t count
 }
 
 void HostWatch::set(Areas::iterator area, std::size_t first, std::size_t count, How how) {
+  std::size_t from = first;
+  if (how != How::open)
+    for (auto kept = area->second.kept_open.lower_bound(first);
+         kept != area->second.kept_open.end() && *kept < first + count; ++kept) {
+      if (*kept > from) change(area, from, *kept - from, how);
+      from = *kept + 1;
+    }
+  if (from < first + count) change(area, from, first + count - from, how);
+}
+
+void HostWatch::change(Areas::iterator area, std::size_t first, std::size_t count, How how) {
   Area& a = area->second;
   const bool was_closed = a.count > 0;
   for (std::size_t k = first; k < first + count; ++k) {
@@ -109,6 +120,7 @@ void HostWatch::add(Address begin, const Area& area) {
   remove(begin);
   const Hold hold(*this);
   areas_[begin] = area;
+  in_use_ = this;
 }
 
 void HostWatch::remove(Address begin) {
@@ -239,6 +251,17 @@ void HostWatch::open(Address address, std::size_t bytes) {
   const std::size_t last =
       std::min((address + bytes - 1 - area->first) / vgpu::page_bytes, area->second.pages.size() - 1);
   set(area, first, last - first + 1, How::open);
+}
+
+void HostWatch::keep_open(Address address, std::size_t bytes) {
+  const Hold hold(*this);
+  const auto area = area_at(address);
+  if (area == areas_.end()) return;
+  Area& a = area->second;
+  const std::size_t first = (address - area->first) / vgpu::page_bytes;
+  const std::size_t last = std::min((address + bytes - 1 - area->first) / vgpu::page_bytes, a.pages.size() - 1);
+  for (std::size_t k = first; k <= last; ++k)
+    if (a.kept_open.insert(k).second && a.pages[k] != How::open) change(area, k, 1, How::open);
 }
 
 void HostWatch::open_area(Address begin) {

@@ -18,6 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <span>
 #include <utility>
 #include <vector>
@@ -37,9 +38,10 @@ class HostWatch {
     Address data_begin = 0, data_end = 0;  ///< of this process: what else is in the pages is of no interest
     bool is_for_all_kernels = false;       ///< a __managed__ variable
     std::vector<How> pages;
-    std::size_t count = 0;         ///< of pages that are not open
-    bool is_for_function = false;  ///< a host function that has not ended may use it
-    unsigned steps = 0;            ///< accesses that are still reported before the area is opened
+    std::set<std::size_t> kept_open;  ///< of the pages: there are locks in them
+    std::size_t count = 0;            ///< of pages that are not open
+    bool is_for_function = false;     ///< a host function that has not ended may use it
+    unsigned steps = 0;               ///< accesses that are still reported before the area is opened
   };
 
   static std::vector<How> open_pages(std::size_t bytes) {
@@ -61,6 +63,10 @@ class HostWatch {
   void open_all();
   /// Opens the area that begins there.
   void open_area(Address begin);
+  /// The pages of a lock are not closed from now on.
+  void keep_open(Address address, std::size_t bytes);
+  /// The watch that has had an area; else null.
+  static HostWatch* in_use() { return in_use_.load(std::memory_order_acquire); }
   /// Areas that are not open: where they begin, and where their data does, on the device.
   std::vector<std::pair<Address, Address>> closed();
   bool has_closed() const { return closed_ > 0; }
@@ -85,6 +91,7 @@ class HostWatch {
   using Areas = std::map<Address, Area>;
   Areas::iterator area_at(Address address);
   void set(Areas::iterator area, std::size_t first, std::size_t count, How how);
+  void change(Areas::iterator area, std::size_t first, std::size_t count, How how);
   void apply(Areas::iterator area, std::size_t first, std::size_t count, How how);
   void close_reachable(std::span<const std::byte> bytes, std::size_t& to_read);
   bool step(Address address, void* context);
@@ -92,6 +99,7 @@ class HostWatch {
   template <class Visit>
   void for_each_in(Address begin, std::size_t bytes, Visit visit);
 
+  static inline constinit std::atomic<HostWatch*> in_use_ = nullptr;
   std::atomic_flag busy_ = ATOMIC_FLAG_INIT;  ///< a handler can wait for it: it is held for moments, by no handler
   Areas areas_;
   std::atomic<std::size_t> closed_ = 0;   ///< areas with pages that are not open
@@ -104,5 +112,7 @@ bool catches_faults();
 
 /// This thread is in a call of the runtime.
 extern thread_local bool in_call;
+/// Mutexes and the like that this thread has locked.
+extern thread_local unsigned held_locks;
 
 }  // namespace scanlab::cudart

@@ -1,7 +1,11 @@
 // The host and kernels at the same time: managed and mapped memory. The wrong ones come before the right ones that
 // differ from them by what the host waits for, or by what it touches.
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <cstring>
+#include <mutex>
+#include <new>
 #include <numeric>
 #include <thread>
 
@@ -593,4 +597,58 @@ HOST(read_in_functions_after_device) {
   fill<<<1, n>>>(x, 2);
   cudaDeviceSynchronize();
   sink = first_of(x.p) + Array{x}.at(5);
+}
+
+// ---- locks beside data --------------------------------------------------------------------------------------------
+
+struct Locked {
+  std::mutex mutex;
+  std::condition_variable changed;
+  int count = 0;
+  bool is_set = false;
+  int data[32];
+};
+
+__global__ void fill_locked(Locked* locked) {
+  locked->data[threadIdx.x] = 1;
+}
+
+// right
+HOST(mutex_beside_data) {
+  Locked* locked;
+  cudaMallocManaged(&locked, sizeof(Locked));
+  new (locked) Locked;
+  fill_locked<<<1, 32>>>(locked);
+  const auto work = [=] {
+    for (int k = 0; k < 1000; ++k) {
+      const std::lock_guard hold(locked->mutex);
+      ++locked->count;
+    }
+  };
+  std::thread a(work), b(work), c(work);
+  a.join(), b.join(), c.join();
+  cudaDeviceSynchronize();
+  if (locked->count != 3000 || locked->data[31] != 1) printf("wrong\n");
+  cudaFree(locked);
+}
+
+// right
+HOST(condition_variable_beside_data) {
+  Locked* locked;
+  cudaMallocHost(&locked, sizeof(Locked));
+  new (locked) Locked;
+  fill_locked<<<1, 32>>>(locked);
+  std::thread waiting([=] {
+    std::unique_lock hold(locked->mutex);
+    locked->changed.wait(hold, [=] { return locked->is_set; });
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  {
+    const std::lock_guard hold(locked->mutex);
+    locked->is_set = true;
+  }
+  locked->changed.notify_all();
+  waiting.join();
+  cudaDeviceSynchronize();
+  cudaFreeHost(locked);
 }
