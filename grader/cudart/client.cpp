@@ -237,7 +237,8 @@ bool Client::report_access(const Access& access, const Frames& frames, std::uint
                         .id = running_host_function,
                         .to = access.device,
                         .bytes = access.bytes,
-                        .value = (access.writes ? wire::access_writes : 0) | (access.stays ? wire::access_stays : 0)};
+                        .value = (access.writes ? wire::access_writes : 0) | (access.stays ? wire::access_stays : 0) |
+                                 (access.is_ordered ? wire::access_is_ordered : 0)};
   const auto payload = std::as_bytes(std::span(frames));
   is_reporting_ = true;
   in_use = wire::in_use_array | wire::in_use_page;

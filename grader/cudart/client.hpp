@@ -234,7 +234,8 @@ class Client {
     Address device = 0;
     std::size_t bytes = 1;
     bool writes = false;
-    bool stays = false;  ///< `stay` follows
+    bool stays = false;       ///< `stay` follows
+    bool is_ordered = false;  ///< by an atomic instruction, or while the thread holds a lock
   };
   bool report_access(const Access& access, const Frames& frames, std::uint64_t& in_use);
   /// There are host functions that an access of this thread may race with: it should stay until they have ended.

@@ -37,6 +37,21 @@ struct Stepping {
 };
 thread_local Stepping stepping;
 
+/// An instruction that reads and writes in one step.
+bool is_atomic([[maybe_unused]] Address at) {
+#if defined(__x86_64__)
+  constexpr std::uint8_t lock = 0xf0;
+  constexpr std::uint8_t prefixes[] = {0x66, 0xf2, 0xf3, 0x2e, 0x36, 0x3e, 0x26, 0x64, 0x65};
+  const auto* code = reinterpret_cast<const std::uint8_t*>(at);
+  while (std::ranges::find(prefixes, *code) != std::end(prefixes)) ++code;
+  if (*code == lock) return true;
+  if ((*code & 0xf0) == 0x40) ++code;     // REX
+  return *code == 0x86 || *code == 0x87;  // xchg
+#else
+  return false;
+#endif
+}
+
 /// By which instruction, to what.
 struct Access {
   Address at = 0, address = 0;
@@ -334,7 +349,8 @@ void HostWatch::was_used_by_system(Address begin, std::size_t bytes, bool writes
   }
   for (const Used& one : used) {
     std::uint64_t in_use = 0;
-    const Client::Access access{one.device, one.bytes, writes, one.is_for_function && client().should_stay()};
+    const Client::Access access{one.device, one.bytes, writes, one.is_for_function && client().should_stay(),
+                                held_locks > 0};
     if (!client().report_access(access, frames_here(0, caller), in_use) || !(in_use & wire::in_use_array))
       open_area(one.area);
     else if (access.stays)
@@ -388,7 +404,7 @@ bool HostWatch::on_fault(Address address, bool writes, void* context) {
     Client& state = client();
     std::uint64_t in_use = 0;
     const bool stays = can_step && is_for_function && stepping.count == 0 && state.should_stay();
-    if (!state.report_access({device, 1, writes, stays}, frames_here(at), in_use)) {
+    if (!state.report_access({device, 1, writes, stays, held_locks > 0 || is_atomic(at)}, frames_here(at), in_use)) {
       open_area(begin);  // another thread has the connection: nothing is known
       return true;
     }

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <future>
+#include <mutex>
 #include <thread>
 
 #include "host_and_device.cuh"
@@ -526,6 +527,87 @@ HOST(host_function_waits_for_the_host) {
   x[0] = y[1];
   is_set = true;
   cudaStreamSynchronize(s);
+}
+
+// ---- two host functions
+// ----------------------------------------------------------------------------------------------
+
+// wrong: race.host | stream #2 does not wait for stream #1
+HOST(host_functions_of_two_streams) {
+  Pinned h;
+  InStream s, t;
+  cudaLaunchHostFunc(s, write_first, h);  // here
+  cudaLaunchHostFunc(t, read_first, h);   // here
+  cudaDeviceSynchronize();
+}
+
+// right
+HOST(host_functions_of_one_stream) {
+  Pinned h;
+  InStream s, t;
+  cudaLaunchHostFunc(s, write_first, h);
+  cudaLaunchHostFunc(s, read_first, h);
+  cudaLaunchHostFunc(t, do_nothing, h);
+  cudaDeviceSynchronize();
+}
+
+// wrong: race.host | RACE (write-after-write)
+HOST(one_host_function_in_two_streams) {
+  Managed x;
+  InStream s, t;
+  cudaLaunchHostFunc(s, write_first, x);  // here
+  cudaLaunchHostFunc(t, write_first, x);  // here
+  cudaDeviceSynchronize();
+}
+
+// right
+HOST(host_functions_with_an_event_between) {
+  Managed x;
+  InStream s, t;
+  Event done;
+  cudaLaunchHostFunc(s, write_first, x);
+  cudaEventRecord(done, s);
+  cudaStreamWaitEvent(t, done, 0);
+  cudaLaunchHostFunc(t, write_first, x);
+  cudaDeviceSynchronize();
+}
+
+// right
+HOST(host_functions_and_a_synchronisation) {
+  Managed x;
+  InStream s, t;
+  cudaLaunchHostFunc(s, write_first, x);
+  cudaStreamSynchronize(s);
+  cudaLaunchHostFunc(t, write_first, x);
+  cudaDeviceSynchronize();
+}
+
+void CUDART_CB count_atomically(void* p) {
+  ++*static_cast<std::atomic<int>*>(p);
+}
+
+// right
+HOST(host_functions_count_atomically) {
+  Managed x;
+  InStream s, t;
+  cudaLaunchHostFunc(s, count_atomically, x);
+  cudaLaunchHostFunc(t, count_atomically, x);
+  cudaDeviceSynchronize();
+}
+
+void CUDART_CB count_with_a_lock(void* p) {
+  static std::mutex mutex;
+  const std::lock_guard hold(mutex);
+  ++*static_cast<int*>(p);
+}
+
+// right
+HOST(host_functions_count_with_a_lock) {
+  Managed x;
+  InStream s, t;
+  cudaLaunchHostFunc(s, count_with_a_lock, x);
+  cudaLaunchHostFunc(t, count_with_a_lock, x);
+  cudaDeviceSynchronize();
 }
 
 // ---- lines of launches ----------------------------------------------------------------------------------------------

@@ -24,8 +24,8 @@ FOUND_MISTAKES = 4
 HEADLINES = {
     "race.read_only": r"RACE \(read-only\): ",
     "race.shared": r"RACE \(.*\): shared ",
-    "race.global": r"RACE \((?!read-only).*\): (?!shared )(?!.* and (the host|a host function)$)",
-    "race.host": r"RACE \(.*\): .* and (the host|a host function)\n",
+    "race.global": r"RACE \((?!read-only).*\): (?!shared )(?!.* and (the host|a host function|another)$)",
+    "race.host": r"RACE \(.*\): .* and (the host|a host function|another)\n",
     "copy.kind": r"COPY",
     "fence.missing": r"FENCE",
     "uninitialised.global": r"UNINITIALISED: (?!shared )",

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "vgpu/checks/race.hpp"
@@ -10,6 +11,12 @@
 #include "vgpu/core/run/report.hpp"
 
 namespace scanlab::vgpu {
+namespace {
+
+/// Accesses of host functions that later ones are compared with.
+constexpr std::size_t most_function_uses = 4096;
+
+}  // namespace
 
 template <class IsOpen>
 InUse StreamRaces::compare_with_work(const HostAccess& access, const Allocation& array, IsOpen is_open) {
@@ -145,9 +152,13 @@ void StreamRaces::host_function(const HostFunction& function) {
   ++moment_;
   if (function.step == HostFunction::Step::submitted) {
     settle(nullptr);
-    // An event is recorded for what it comes after.
+    // An event is recorded for what it comes after: it is not in the line itself yet.
     recorded(function.id, function.stream);
-    functions_[function.id] = {function.stream, function.place, moment_, {}};
+    StreamOrder::Place turn;
+    if (is_lost_) return;
+    if (!order_.submit(function.stream, Work::Host::goes_on, turn))
+      return give_up("there are too many streams to follow");
+    functions_[function.id] = {function.stream, function.place, turn, moment_, {}};
     return;
   }
   const auto found = functions_.find(function.id);
@@ -157,9 +168,12 @@ void StreamRaces::host_function(const HostFunction& function) {
     host_waited(function.id);  // it may notify the host that what was before it is done
     return;
   }
-  functions_.erase(found);
+  ended_.insert(functions_.extract(found));
   order_.drop(function.id);
-  if (functions_.empty()) host_uses_.clear();
+  if (!functions_.empty()) return;
+  host_uses_.clear();
+  ended_.clear();
+  function_uses_.clear();
 }
 
 void StreamRaces::settle(const HostAccess* access) {
@@ -184,7 +198,30 @@ InUse StreamRaces::function_accessed(const HostAccess& access, const Allocation&
     if (const auto byte = first_common_byte(its, here))
       report_function_race(function, access, use.access, array, *byte);
   }
+  compare_with_functions(access, array);
   return {true, true};
+}
+
+/// The device runs host functions one after the other. One that was submitted before another began, in a stream that
+/// does not wait for it, may as well run first.
+void StreamRaces::compare_with_functions(const HostAccess& access, const Allocation& array) {
+  if (access.is_ordered) return;
+  const Function& own = functions_.at(access.function);
+  const Span its{access.address, access.address + access.bytes};
+  for (const FunctionUse& use : function_uses_) {
+    if (use.array != array.base || !(use.access.writes || access.writes)) continue;
+    const Span here{use.access.address, use.access.address + use.access.bytes};
+    const std::optional<Address> byte = first_common_byte(its, here);
+    if (!byte) continue;
+    const auto ended = ended_.find(use.function);
+    if (ended == ended_.end()) continue;  // its own
+    // What the host knew when it submitted this one, a function that had begun may have told it.
+    const Function& earlier = ended->second;
+    if (*earlier.begun > own.moment && !order_.comes_before(earlier.turn, access.function))
+      report_race_of_functions(use, access, array, *byte);
+  }
+  if (functions_.size() > 1 && function_uses_.size() < most_function_uses)
+    function_uses_.push_back({access.function, access, array.base});
 }
 
 std::vector<Finding::Part> StreamRaces::parts_of_function(const Function& function, const HostAccess& access) const {
@@ -196,6 +233,28 @@ std::vector<Finding::Part> StreamRaces::parts_of_function(const Function& functi
   std::vector<Finding::Part> parts = {std::move(does)};
   if (!submitted.is_call) parts.push_back(std::move(submitted));
   return parts;
+}
+
+void StreamRaces::report_race_of_functions(const FunctionUse& earlier, const HostAccess& access,
+                                           const Allocation& array, Address byte) {
+  const Function &first = ended_.at(earlier.function), &second = functions_.at(access.function);
+  if (!reported_.emplace(first.place, second.place, array.base).second) return;
+  const Hazard hazard = hazard_between(how_of(earlier.access), how_of(access));
+  Finding f;
+  f.id = "race.host";
+  f.kind = vgpu::name_of(hazard);
+  f.variable = array.label.substr(0, array.label.find(" #"));
+  f.element = byte - array.base;
+  f.headline =
+      fmt::format("RACE ({}): byte {} of {}, a host function and another", f.kind, *f.element, label_of(array));
+  f.parts = parts_of_function(first, earlier.access);
+  std::ranges::move(parts_of_function(second, access), std::back_inserter(f.parts));
+  const std::string a = vgpu::name_of(first.stream), b = vgpu::name_of(second.stream);
+  f.advice = fmt::format(
+      "{} does not wait for {}: {}; put cudaEventRecord and cudaStreamWaitEvent between the two, or a "
+      "synchronisation, or use one stream for both",
+      b, a, may_happen(hazard));
+  findings_.add(std::move(f));
 }
 
 void StreamRaces::report_function_race(const Function& function, const HostAccess& its, const HostAccess& host,

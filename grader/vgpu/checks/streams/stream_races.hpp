@@ -91,12 +91,19 @@ class StreamRaces : public WorkListener, private MemoryListener {
     bool is_same_as(const Done& other) const;
   };
 
-  /// A host function that has not ended.
+  /// A host function.
   struct Function {
     Stream stream;
     HostPlace place;
+    StreamOrder::Place turn;
     std::uint64_t moment = 0;            ///< when it was submitted
     std::optional<std::uint64_t> begun;  ///< when it began
+  };
+  /// What a host function has done, while another one has not ended.
+  struct FunctionUse {
+    std::uint64_t function = 0;
+    HostAccess access;
+    Address array = 0;
   };
   /// What a thread of the program has done that stays there until host functions have ended.
   struct HostUse {
@@ -127,6 +134,9 @@ class StreamRaces : public WorkListener, private MemoryListener {
   void settle(const HostAccess* access);
   void report_host_race(const Done& work, const AccessedSpan& touched, const HostAccess& access,
                         const Allocation& array, Address byte);
+  void compare_with_functions(const HostAccess& access, const Allocation& array);
+  void report_race_of_functions(const FunctionUse& earlier, const HostAccess& access, const Allocation& array,
+                                Address byte);
   void report_function_race(const Function& function, const HostAccess& its, const HostAccess& host,
                             const Allocation& array, Address byte);
   /// "kernel scan", "cudaMemcpyAsync"
@@ -156,6 +166,8 @@ class StreamRaces : public WorkListener, private MemoryListener {
   /// Of host races that have been reported: the call of the work, the access, the array.
   std::set<std::tuple<HostPlace, HostPlace, Address>> reported_;
   std::map<std::uint64_t, Function> functions_;  ///< that have not ended
+  std::map<std::uint64_t, Function> ended_;      ///< while others have not
+  std::vector<FunctionUse> function_uses_;       ///< of all of them
   std::vector<HostUse> host_uses_;
   /// Races of a host function with an access of another thread. If that is repeated at once it waits for the value to
   /// change: then it is none.
