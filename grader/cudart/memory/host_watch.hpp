@@ -38,10 +38,10 @@ class HostWatch {
     Address data_begin = 0, data_end = 0;  ///< of this process: what else is in the pages is of no interest
     bool is_for_all_kernels = false;       ///< a __managed__ variable
     std::vector<How> pages;
-    std::set<std::size_t> kept_open;  ///< of the pages: there are locks in them
-    std::size_t count = 0;            ///< of pages that are not open
-    bool is_for_function = false;     ///< a host function that has not ended may use it
-    unsigned steps = 0;               ///< accesses that are still reported before the area is opened
+    std::set<std::size_t> kept_open = {};  ///< of the pages: there are locks in them
+    std::size_t count = 0;                 ///< of pages that are not open
+    bool is_for_function = false;          ///< a host function that has not ended may use it
+    unsigned steps = 0;                    ///< accesses that are still reported before the area is opened
   };
 
   static std::vector<How> open_pages(std::size_t bytes) {

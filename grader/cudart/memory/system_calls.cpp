@@ -9,13 +9,19 @@
 #undef _FORTIFY_SOURCE  // each name is to be the function of that name
 #undef _FILE_OFFSET_BITS
 #include <dlfcn.h>
+#include <poll.h>
+#include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
+#include <sys/utsname.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <span>
 
 #include "cudart/client.hpp"
@@ -60,6 +66,27 @@ auto lent(const void* memory, std::size_t bytes, Uses uses, std::size_t item, vo
   return lent(std::span(&piece, 1), uses, item, caller, call);
 }
 
+/// The same for a call that uses all of the memory, whatever it returns.
+template <class Call>
+auto lent_whole(const void* memory, std::size_t bytes, Uses uses, void* caller, Call call) {
+  HostWatch* const watch = in_call || memory == nullptr ? nullptr : HostWatch::in_use();
+  const auto begin = reinterpret_cast<Address>(memory);
+  const bool is_lent = watch != nullptr && watch->has_closed() && watch->lend(begin, bytes);
+  const auto result = call();
+  if (!is_lent) return result;
+  const int code = errno;
+  watch->give_back(begin, bytes);
+  watch->was_used_by_system(begin, bytes, uses == Uses::writes, reinterpret_cast<Address>(caller));
+  errno = code;
+  return result;
+}
+
+/// Of a file's name, with its end.
+std::size_t bytes_of(const char* name) {
+  HostWatch* const watch = in_call || name == nullptr ? nullptr : HostWatch::in_use();
+  return watch != nullptr && watch->has_closed() ? std::strlen(name) + 1 : 0;
+}
+
 }  // namespace
 }  // namespace scanlab::cudart
 
@@ -71,6 +98,11 @@ using namespace scanlab::cudart;
   __attribute__((weak)) RESULT NAME PARAMETERS {                                                             \
     static auto* const function = real<RESULT PARAMETERS>(#NAME);                                            \
     return lent(MEMORY, BYTES, USES, ITEM, __builtin_return_address(0), [&] { return function ARGUMENTS; }); \
+  }
+#define SCANLAB_SYSTEM_CALL_WHOLE(RESULT, NAME, PARAMETERS, ARGUMENTS, SPECIFIER, MEMORY, BYTES, USES)       \
+  __attribute__((weak)) RESULT NAME PARAMETERS SPECIFIER {                                                   \
+    static auto* const function = real<RESULT PARAMETERS>(#NAME);                                            \
+    return lent_whole(MEMORY, BYTES, USES, __builtin_return_address(0), [&] { return function ARGUMENTS; }); \
   }
 #define SCANLAB_SYSTEM_CALL_PIECES(NAME, PARAMETERS, ARGUMENTS, PIECES, USES)                      \
   __attribute__((weak)) ssize_t NAME PARAMETERS {                                                  \
@@ -138,6 +170,29 @@ SCANLAB_SYSTEM_CALL_PIECES(recvmsg, (int fd, msghdr* message, int flags), (fd, m
                            Uses::writes)
 SCANLAB_SYSTEM_CALL_PIECES(sendmsg, (int fd, const msghdr* message, int flags), (fd, message, flags),
                            pieces_of(message), Uses::reads)
+
+SCANLAB_SYSTEM_CALL_WHOLE(FILE*, fopen, (const char* name, const char* mode), (name, mode), , name, bytes_of(name),
+                          Uses::reads)
+SCANLAB_SYSTEM_CALL_WHOLE(FILE*, fopen64, (const char* name, const char* mode), (name, mode), , name, bytes_of(name),
+                          Uses::reads)
+SCANLAB_SYSTEM_CALL_WHOLE(int, access, (const char* name, int how), (name, how), noexcept, name, bytes_of(name),
+                          Uses::reads)
+SCANLAB_SYSTEM_CALL_WHOLE(int, stat, (const char* name, struct stat* to), (name, to), noexcept, to, sizeof *to,
+                          Uses::writes)
+SCANLAB_SYSTEM_CALL_WHOLE(int, lstat, (const char* name, struct stat* to), (name, to), noexcept, to, sizeof *to,
+                          Uses::writes)
+SCANLAB_SYSTEM_CALL_WHOLE(int, fstat, (int fd, struct stat* to), (fd, to), noexcept, to, sizeof *to, Uses::writes)
+SCANLAB_SYSTEM_CALL_WHOLE(int, pipe, (int* ends), (ends), noexcept, ends, 2 * sizeof *ends, Uses::writes)
+SCANLAB_SYSTEM_CALL_WHOLE(int, poll, (pollfd* files, nfds_t count, int most), (files, count, most), , files,
+                          count * sizeof *files, Uses::writes)
+SCANLAB_SYSTEM_CALL_WHOLE(int, uname, (utsname* to), (to), noexcept, to, sizeof *to, Uses::writes)
+SCANLAB_SYSTEM_CALL_WHOLE(int, nanosleep, (const timespec* time, timespec* left), (time, left), , time, sizeof *time,
+                          Uses::reads)
+SCANLAB_SYSTEM_CALL_WHOLE(ssize_t, getrandom, (void* to, size_t bytes, unsigned flags), (to, bytes, flags), , to,
+                          bytes, Uses::writes)
+SCANLAB_SYSTEM_CALL_WHOLE(char*, getcwd, (char* to, size_t bytes), (to, bytes), noexcept, to, bytes, Uses::writes)
+SCANLAB_SYSTEM_CALL_WHOLE(ssize_t, readlink, (const char* name, char* to, size_t bytes), (name, to, bytes), noexcept,
+                          to, bytes, Uses::writes)
 
 // What the calls become with _FORTIFY_SOURCE.
 SCANLAB_SYSTEM_CALL(ssize_t, __read_chk, (int fd, void* to, size_t bytes, size_t room), (fd, to, bytes, room), to,

@@ -1,5 +1,8 @@
 // The host and kernels at the same time: managed and mapped memory. The wrong ones come before the right ones that
 // differ from them by what the host waits for, or by what it touches.
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -597,6 +600,48 @@ HOST(read_in_functions_after_device) {
   fill<<<1, n>>>(x, 2);
   cudaDeviceSynchronize();
   sink = first_of(x.p) + Array{x}.at(5);
+}
+
+// ---- names of files, and what the system fills
+// --------------------------------------------------------------------------
+
+struct Named {
+  char name[64];
+  struct stat status;
+  int data[32];
+};
+
+__global__ void fill_named(Named* named) {
+  named->data[threadIdx.x] = 1;
+}
+
+__global__ void name_it(Named* named) {
+  named->name[1] = 'd';
+}
+
+// wrong: race.host | kernel name_it and the host
+HOST(file_opened_whose_name_is_written) {
+  Named* named;
+  cudaMallocManaged(&named, sizeof(Named));
+  strcpy(named->name, "/etc");
+  name_it<<<1, 1>>>(named);              // here
+  FILE* file = fopen(named->name, "r");  // here
+  if (file) fclose(file);
+  cudaDeviceSynchronize();
+  cudaFree(named);
+}
+
+// right
+HOST(system_calls_beside_data) {
+  Named* named;
+  cudaMallocManaged(&named, sizeof(Named));
+  strcpy(named->name, "/");
+  fill_named<<<1, 32>>>(named);
+  FILE* file = fopen(named->name, "r");
+  if (!file || stat("/", &named->status) != 0 || access(named->name, R_OK) != 0) printf("a call fails\n");
+  if (file) fclose(file);
+  cudaDeviceSynchronize();
+  cudaFree(named);
 }
 
 // ---- locks beside data --------------------------------------------------------------------------------------------
