@@ -434,7 +434,8 @@ Diagnosis recognise(const Evidence<T>& e) {
     if (std::fabs(e.y[first]) > 1e30f) {
       return diagnosis("wrong.uninitialised",
                        "y[{}] is far larger than any sum of the input: it was computed from memory that no thread had "
-                       "written; neither cudaMalloc nor __shared__ sets anything to zero",
+                       "written (neither cudaMalloc nor __shared__ sets anything to zero), or from what a shuffle got "
+                       "from a lane that takes no part in it",
                        first);
     }
   }

@@ -241,7 +241,9 @@ class CodePlaces:
     def sets_of_sizes(self, allocations: Sequence[int]) -> Iterator[str]:
         """Yield, of the names of sizes in these calls of cudaMalloc, where they are set."""
         for number in allocations:
-            size = re.search(r"cudaMalloc\w*\s*\([^;]*,\s*([A-Za-z_]\w{0,40})\s*\)", self.lines[number - 1])
+            size = re.search(
+                r"cudaMalloc\w{0,20}\s{0,4}\([^;]{0,200},\s{0,4}([A-Za-z_]\w{0,40})\s{0,4}\)", self.lines[number - 1]
+            )
             is_set = re.compile(rf"\b{size[1]}\s*=(?!=)") if size else None
             if is_set and (lines := [at for at, line in enumerate(self.lines, 1) if is_set.search(line)]):
                 yield f"{size[1] if size else ''} is set in {self.text(lines)}"

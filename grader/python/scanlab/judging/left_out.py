@@ -18,7 +18,7 @@ SHOWN = 2
 SHARED = re.compile(r"\b__shared__\b")
 ARRAY = re.compile(r"(?<!\w)([A-Za-z_]\w{0,60})\s{0,4}\[")
 POINTER = re.compile(r"[*&]\s*(?:(?:const|__restrict__)\s+)*(\w+)\s*(?:[=;,)]|$)")
-STORE = re.compile(r"(?<![\w.])(\w+)\s*\[[^=;]*\]\s*[-+*]?=(?!=)")
+STORE = re.compile(r"(?<![\w.])(\w{1,60})\s{0,4}\[[^=;]{0,200}\]\s{0,4}[-+*]?=(?!=)")
 
 
 def left_out(programs: Iterable[bytes], file: LearnersFile, source: Path) -> list[int]:

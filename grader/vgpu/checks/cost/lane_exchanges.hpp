@@ -62,8 +62,7 @@ class LaneExchanges {
 
   bool touch(const Access& a, Mask lanes, Touch how) {
     if (!lanes) return false;
-    Kept now{.how = how, .lanes = lanes, .bytes = a.bytes};
-    now.extent = extent_of({a, 1, 0});
+    Kept now{.how = how, .lanes = lanes, .bytes = a.bytes, .extent = extent_of({a, 1, 0})};
     for (const unsigned l : lanes_in(lanes)) now.address[l] = a.at(l);
     std::vector<Kept>& kept = warps_[{a.actor.block, a.actor.warp}];
     bool exchanges = false, is_known = false;
