@@ -1,4 +1,4 @@
-// The host beside copies: pinned, registered and managed memory, and system calls that use it. The wrong ones come
+// The host beside copies: pinned, registered and managed memory. The wrong ones come
 // before the right ones that differ from them by what the host waits for, or by what it touches.
 #include <sys/uio.h>
 #include <unistd.h>
@@ -436,125 +436,31 @@ HOST(registered_first_page_of_a_kernel_waited_for) {
   delete[] h;
 }
 
-// ---- system calls ---------------------------------------------------------------------------------------------------
+// ---- the kind of a copy ---------------------------------------------------------------------------------------------
 
-/// A file without a name, for the length of a case.
-struct File {
-  FILE* file = tmpfile();
-  ~File() { fclose(file); }
-  operator FILE*() const { return file; }
-  int fd() const { return fileno(file); }
-};
-
-void expect(bool holds) {
-  if (!holds) printf("out: a system call fails\n");
+// advice: copy.kind | write cudaMemcpyDeviceToDevice
+HOST(to_device_between_two_of_the_device) {
+  OnDevice x, y;
+  cudaMemcpy(y, x, bytes, cudaMemcpyHostToDevice);  // here
 }
 
-// wrong: race.host | kernel fill and the host
-HOST(managed_written_to_a_file) {
-  Managed x;
-  File file;
-  fill<<<1, n>>>(x, 2);                              // here
-  expect(write(file.fd(), x, bytes) == int{bytes});  // here
-  cudaDeviceSynchronize();
+// advice: copy.kind
+HOST(to_host_between_two_of_the_device) {
+  OnDevice x, y;
+  for (int k = 0; k < 3; ++k) cudaMemcpy(y + k, x, 4, cudaMemcpyDeviceToHost);  // here
 }
 
 // right
-HOST(managed_other_part_written_to_a_file) {
-  Managed x(2 * n);
-  File file;
-  fill<<<1, n>>>(x, 2);
-  expect(write(file.fd(), x + n, bytes) == int{bytes});
-  cudaDeviceSynchronize();
-  expect(write(file.fd(), x, bytes) == int{bytes});
-}
-
-// wrong: race.host | RACE (write-after-write)
-HOST(managed_read_from_a_file) {
-  Managed x, y;
-  File file;
-  expect(write(file.fd(), y, bytes) == int{bytes});
-  fill<<<1, n>>>(x, 2);                                 // here
-  expect(pread(file.fd(), x, bytes, 0) == int{bytes});  // here
-  cudaDeviceSynchronize();
+HOST(on_device_between_two_of_the_device) {
+  OnDevice x, y;
+  cudaMemcpy(y, x, bytes, cudaMemcpyDeviceToDevice);
+  cudaMemcpy(y, x, bytes, cudaMemcpyDefault);
 }
 
 // right
-HOST(managed_shorter_file_than_the_memory) {
-  Managed x(2 * n), y;
-  File file;
-  expect(write(file.fd(), y, bytes) == int{bytes});
-  fill<<<1, n>>>(x + n, 2);
-  expect(pread(file.fd(), x, 2 * bytes, 0) == int{bytes});
-  cudaDeviceSynchronize();
-}
-
-// wrong: race.host
-HOST(pinned_written_by_the_library) {
-  Pinned h(16 * page);
+HOST(to_device_from_managed) {
   OnDevice x;
-  File file;
-  cudaMemcpyAsync(h, x, bytes, cudaMemcpyDeviceToHost);          // here
-  expect(fwrite(h, sizeof(int), 16 * page, file) == 16 * page);  // here
-  cudaDeviceSynchronize();
-}
-
-// right
-HOST(pinned_source_written_by_the_library) {
-  Pinned h(16 * page);
-  OnDevice x;
-  File file;
-  cudaMemcpyAsync(x, h, bytes, cudaMemcpyHostToDevice);
-  expect(fwrite(h, sizeof(int), 16 * page, file) == 16 * page);
-  cudaDeviceSynchronize();
-  rewind(file);
-  expect(fread(h, sizeof(int), 16 * page, file) == 16 * page);
-}
-
-// wrong: race.host
-HOST(managed_written_by_a_stream) {
-  Managed x(16 * page);
-  std::ofstream file("/dev/null", std::ios::binary);
-  fill<<<1, n>>>(x, 2);                                               // here
-  file.write(reinterpret_cast<char*>(x.p), 16 * page * sizeof(int));  // here
-  expect(file.good());
-  cudaDeviceSynchronize();
-}
-
-// right
-HOST(managed_other_pages_written_by_a_stream) {
-  Managed x(16 * page);
-  std::ofstream file("/dev/null", std::ios::binary);
-  fill<<<1, n>>>(x, 2);
-  file.write(reinterpret_cast<char*>(x + n), (16 * page - n) * sizeof(int));
-  expect(file.good());
-  cudaDeviceSynchronize();
-  std::ifstream zeros("/dev/zero", std::ios::binary);
-  zeros.read(reinterpret_cast<char*>(x.p), 16 * page * sizeof(int));
-  expect(zeros.good());
-}
-
-// wrong: race.host
-HOST(managed_through_a_pipe) {
-  Managed x;
-  int ends[2];
-  expect(pipe(ends) == 0);
-  fill<<<1, n>>>(x, 2);  // here
-  iovec pieces[] = {{x + n / 2, bytes / 4}, {x, 16}};
-  expect(writev(ends[1], pieces, 2) == bytes / 4 + 16);  // here
-  cudaDeviceSynchronize();
-  close(ends[0]), close(ends[1]);
-}
-
-// right
-HOST(managed_through_a_pipe_beside_a_kernel) {
-  Managed x(2 * n);
-  int ends[2];
-  expect(pipe(ends) == 0);
-  fill<<<1, n>>>(x, 2);
-  iovec pieces[] = {{x + n, bytes / 4}, {x + n + n / 2, 16}};
-  expect(writev(ends[1], pieces, 2) == bytes / 4 + 16);
-  expect(readv(ends[0], pieces, 2) == bytes / 4 + 16);
-  cudaDeviceSynchronize();
-  close(ends[0]), close(ends[1]);
+  Managed y;
+  cudaMemcpy(x, y, bytes, cudaMemcpyHostToDevice);
+  cudaMemcpy(y, x, bytes, cudaMemcpyDeviceToHost);
 }
