@@ -228,8 +228,6 @@ class Client {
   bool reports_host() const { return reports_host_; }
   /// Notes where the work that is submitted next was called from.
   void note_call_site(Frames frames);
-  /// In a signal handler: reports an access to memory that is being watched. `in_use` as wire::Op::host_access answers
-  /// it, or all bits where the device is busy. False: the connection is another thread's.
   struct Access {
     Address device = 0;
     std::size_t bytes = 1;
@@ -237,6 +235,8 @@ class Client {
     bool stays = false;       ///< `stay` follows
     bool is_ordered = false;  ///< by an atomic instruction, or while the thread holds a lock
   };
+  /// In a signal handler: reports an access to memory that is being watched. `in_use` as wire::Op::host_access answers
+  /// it, or all bits where the device is busy. False: the connection is another thread's.
   bool report_access(const Access& access, const Frames& frames, std::uint64_t& in_use);
   /// There are host functions that an access of this thread may race with: it should stay until they have ended.
   bool should_stay() const;

@@ -71,7 +71,7 @@ class Assumptions {
 
  private:
   static constexpr std::size_t most = 1 << 16;  ///< a program that looks at elements all the time is soon known
-  static constexpr std::size_t kinds = 15;
+  static constexpr std::size_t kinds = static_cast<std::size_t>(Breach::What::warp_order) + 1;
   using Words = std::unordered_map<std::uint32_t, Place>;
 
   template <class Known, class Key>

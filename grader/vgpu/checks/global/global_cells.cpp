@@ -38,14 +38,7 @@ void GlobalShadow::one_by_one(const Access& a, Mask lanes, const PastAccess& pas
 }
 
 void GlobalShadow::keep_complete(const Access& a, GlobalHow how, BlockView& block) {
-  const PastAccess past{.when = block.now(a.actor.warp),
-                        .order = ++order_,
-                        .block = static_cast<std::uint32_t>(a.actor.block),
-                        .line = a.actor.line,
-                        .warp = a.actor.warp,
-                        .lanes = a.mask,
-                        .how = how,
-                        .bytes = static_cast<std::uint8_t>(a.bytes)};
+  const PastAccess past = noted(a, how, block);
   cut(
       a.mask, a.bytes, [&](unsigned lane) { return a.at(lane); }, pieces_);
   for (const WordPiece& piece : pieces_) keep(piece, past, {}, false, false);

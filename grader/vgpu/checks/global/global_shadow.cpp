@@ -59,6 +59,17 @@ GlobalShadow::Cell& GlobalShadow::cell_at(std::uint64_t address) {
 
 // --- rows ------------------------------------------------------------------------------------------------------------
 
+PastAccess GlobalShadow::noted(const Access& a, GlobalHow how, const BlockView& block) {
+  return {.when = block.now(a.actor.warp),
+          .order = ++order_,
+          .block = static_cast<std::uint32_t>(a.actor.block),
+          .line = a.actor.line,
+          .warp = a.actor.warp,
+          .lanes = a.mask,
+          .how = how,
+          .bytes = static_cast<std::uint8_t>(a.bytes)};
+}
+
 void GlobalShadow::access(const AccessRun& run, GlobalHow how, BlockView& block) {
   const Access& a = run.first;
   if (!a.mask) return;
@@ -66,14 +77,7 @@ void GlobalShadow::access(const AccessRun& run, GlobalHow how, BlockView& block)
     access({a, 1, 0}, how, block);
     return access(run.rest(), how, block);
   }
-  const PastAccess past{.when = block.now(a.actor.warp),
-                        .order = ++order_,
-                        .block = static_cast<std::uint32_t>(a.actor.block),
-                        .line = a.actor.line,
-                        .warp = a.actor.warp,
-                        .lanes = a.mask,
-                        .how = how,
-                        .bytes = static_cast<std::uint8_t>(a.bytes)};
+  const PastAccess past = noted(a, how, block);
   if (how.is_strong && !how.writes()) {
     if (readers_.size() <= past.line) readers_.resize(past.line + 1);
     std::uint64_t& reader = readers_[past.line];

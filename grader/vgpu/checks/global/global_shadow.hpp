@@ -133,6 +133,7 @@ class GlobalShadow {
   void open(Chunk& chunk, std::uint64_t begin);
 
   void one_by_one(const Access& a, Mask lanes, const PastAccess& past, BlockView& block);
+  PastAccess noted(const Access& a, GlobalHow how, const BlockView& block);
   void compare_lanes(const Access& a, const PastAccess& past);
   void compare(const Access& a, const WordPiece& piece, const PastAccess& past, const BlockView& block);
   void compare_strong(const Cell& cell, const Node& node, const Access& a, const WordPiece& piece,

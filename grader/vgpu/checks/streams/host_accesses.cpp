@@ -106,14 +106,9 @@ void StreamRaces::report_host_race(const Done& work, const AccessedSpan& touched
   const GlobalHow host_how = how_of(access);
   const Hazard hazard =
       is_function_first ? hazard_between(host_how, touched.site.how) : hazard_between(touched.site.how, host_how);
-  Finding f;
-  f.id = "race.host";
-  f.kind = vgpu::name_of(hazard);
-  f.kernel = work.module ? ptx::source_name(work.kernel.c_str()) : std::string();
-  f.variable = array.label.substr(0, array.label.find(" #"));
-  f.element = (byte - array.base) / touched.site.bytes;
-  f.headline = fmt::format("RACE ({}): {} {} of {}, {} and {}", f.kind, work.module ? "element" : "byte", *f.element,
-                           label_of(array), name_of(work), function ? "a host function" : "the host");
+  Finding f = race_at(array, (byte - array.base) / touched.site.bytes, work.module ? "element" : "byte", hazard,
+                      fmt::format("{} and {}", name_of(work), function ? "a host function" : "the host"));
+  if (work.module) f.kernel = ptx::source_name(work.kernel.c_str());
   f.parts = parts_of_work(work, touched);
   const std::string stream = vgpu::name_of(work.work.stream);
   if (function) {
@@ -224,6 +219,17 @@ void StreamRaces::compare_with_functions(const HostAccess& access, const Allocat
     function_uses_.push_back({access.function, access, array.base});
 }
 
+Finding StreamRaces::race_at(const Allocation& array, std::uint64_t element, std::string_view unit, Hazard hazard,
+                             std::string_view between) const {
+  Finding f;
+  f.id = "race.host";
+  f.kind = vgpu::name_of(hazard);
+  f.variable = array.label.substr(0, array.label.find(" #"));
+  f.element = element;
+  f.headline = fmt::format("RACE ({}): {} {} of {}, {}", f.kind, unit, element, label_of(array), between);
+  return f;
+}
+
 std::vector<Finding::Part> StreamRaces::parts_of_function(const Function& function, const HostAccess& access) const {
   Finding::Part does = part_of_host(access.place);
   does.actors = fmt::format("a host function in {}", vgpu::name_of(function.stream));
@@ -240,13 +246,7 @@ void StreamRaces::report_race_of_functions(const FunctionUse& earlier, const Hos
   const Function &first = ended_.at(earlier.function), &second = functions_.at(access.function);
   if (!reported_.emplace(first.place, second.place, array.base).second) return;
   const Hazard hazard = hazard_between(how_of(earlier.access), how_of(access));
-  Finding f;
-  f.id = "race.host";
-  f.kind = vgpu::name_of(hazard);
-  f.variable = array.label.substr(0, array.label.find(" #"));
-  f.element = byte - array.base;
-  f.headline =
-      fmt::format("RACE ({}): byte {} of {}, a host function and another", f.kind, *f.element, label_of(array));
+  Finding f = race_at(array, byte - array.base, "byte", hazard, "a host function and another");
   f.parts = parts_of_function(first, earlier.access);
   std::ranges::move(parts_of_function(second, access), std::back_inserter(f.parts));
   const std::string a = vgpu::name_of(first.stream), b = vgpu::name_of(second.stream);
@@ -261,13 +261,7 @@ void StreamRaces::report_function_race(const Function& function, const HostAcces
                                        const Allocation& array, Address byte) {
   if (!reported_.emplace(function.place, host.place, array.base).second) return;
   const Hazard hazard = hazard_between(how_of(its), how_of(host));
-  Finding f;
-  f.id = "race.host";
-  f.kind = vgpu::name_of(hazard);
-  f.variable = array.label.substr(0, array.label.find(" #"));
-  f.element = byte - array.base;
-  f.headline =
-      fmt::format("RACE ({}): byte {} of {}, a host function and the host", f.kind, *f.element, label_of(array));
+  Finding f = race_at(array, byte - array.base, "byte", hazard, "a host function and the host");
   f.parts = parts_of_function(function, its);
   Finding::Part other = part_of_host(host.place);
   other.actors = "the host";

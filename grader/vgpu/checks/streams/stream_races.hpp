@@ -31,6 +31,7 @@
 #include "vgpu/checks/finding.hpp"
 #include "vgpu/checks/global/accessed_spans.hpp"
 #include "vgpu/checks/global/global_races.hpp"
+#include "vgpu/checks/race.hpp"
 #include "vgpu/checks/streams/stream_order.hpp"
 #include "vgpu/core/run/work.hpp"
 
@@ -148,6 +149,8 @@ class StreamRaces : public WorkListener, private MemoryListener {
   std::vector<Finding::Part> parts_of_function(const Function& function, const HostAccess& access) const;
   /// The label of an allocation, with the line of the call that made it.
   std::string label_of(const Allocation& array) const;
+  Finding race_at(const Allocation& array, std::uint64_t element, std::string_view unit, Hazard hazard,
+                  std::string_view between) const;
   void keep();
   void forget_known();
   void give_up(const char* why);
