@@ -39,7 +39,7 @@ OF_THE_SITE = {
     ".png": "image/png",
     ".woff2": "font/woff2",
 }
-SCRIPT = re.compile(rb"<script\b.*?</script\s*>", re.DOTALL | re.IGNORECASE)
+SCRIPT = re.compile(rb"<script\b(?:(?!<script\b).)*?</script\s*>", re.DOTALL | re.IGNORECASE)
 """A handout is read without its theme's scripts, so that none at all may run in its frame."""
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
