@@ -70,7 +70,11 @@ struct ExploredCall {
   std::vector<vgpu::BrokenAssumption> broken = {};  ///< of all launches
   bool is_each_by_itself = false;  ///< a launch leaves different memory, and a later one was explored from one of them
   bool has_several = false;        ///< a launch leaves different memory
-  std::vector<vgpu::Breach> breaches = {};  ///< of what the exploration assumes, in any of its runs
+  std::vector<vgpu::Breach> breaches = {};  ///< of what the exploration assumes, in any of its runs; one of a kind
+
+  void add(const vgpu::Breach& breach) {
+    if (std::ranges::find(breaches, breach.what, &vgpu::Breach::what) == breaches.end()) breaches.push_back(breach);
+  }
 };
 
 class ElementWrites;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <random>
@@ -106,31 +107,25 @@ void Provenance::begin_maps() {
 }
 
 void Provenance::attach_graph(std::size_t inputs) {
-  attached_ = {&graph_};
+  device_.attach(&graph_);
+  is_attached_ = true;
   is_order_known_ = !device_.may_shuffle() || inputs <= most_remembered;
-  if (device_.may_shuffle() && is_order_known_) attached_.insert(attached_.end(), {&shared_races_, &global_races_});
-  shared_races_.reset();
-  global_races_.reset();
-  for (vgpu::Observer* observer : attached_) device_.attach(observer);
+  if (is_order_known_) lane_races_.begin();
 }
 
 std::vector<vgpu::Breach> Provenance::breaches() const {
   if (!is_remembered_) return {};
   std::vector<vgpu::Breach> all = graph_.breaches();
-  // What races in any case is a mistake, and no proof is asked for.
-  for (const vgpu::Check* check :
-       {static_cast<const vgpu::Check*>(&shared_races_), static_cast<const vgpu::Check*>(&global_races_)})
-    for (const vgpu::Finding& race : check->findings().list())
-      if (race.weight == vgpu::Finding::Weight::mistake && !race.parts.empty())
-        all.push_back({vgpu::Breach::What::warp_order, race.parts.back().where});
+  if (is_order_known_) std::ranges::move(lane_races_.breaches(), std::back_inserter(all));
   return all;
 }
 
 void Provenance::end() {
   device_.elements = nullptr;
   device_.floats = nullptr;
-  for (vgpu::Observer* observer : attached_) device_.detach(observer);
-  attached_.clear();
+  device_.detach(&graph_);
+  is_attached_ = false;
+  lane_races_.end();
 }
 
 template <typename T>

@@ -9,10 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "autograder/device/lane_races.hpp"
 #include "autograder/element.hpp"
 #include "vgpu/checks/cost/addition_graph.hpp"
-#include "vgpu/checks/global/global_races.hpp"
-#include "vgpu/checks/shared/shared_races.hpp"
 #include "vgpu/core/run/device.hpp"
 #include "vgpu/core/warp/elements.hpp"
 #include "vgpu/core/warp/float_names.hpp"
@@ -104,7 +103,7 @@ class Provenance {
   const vgpu::AdditionGraph* graph() const { return is_remembered_ ? &graph_ : nullptr; }
   /// Words of the device's memory get to the host, or parts of them are copied, while a call is on.
   void leave(std::span<const std::byte> words) {
-    if (!attached_.empty()) graph_.leave(words);
+    if (is_attached_) graph_.leave(words);
   }
   /// Why the additions of a call with a wrong result cannot be followed, which may be right for values.
   std::string why_not_followed() const;
@@ -122,10 +121,8 @@ class Provenance {
   std::optional<vgpu::ElementNames> names_;  ///< of maps; else of
   std::optional<vgpu::FloatNames> floats_;   ///< floats, whose table stays
   vgpu::AdditionGraph graph_;
-  /// Races where shuffles and votes order nothing.
-  vgpu::SharedRaces shared_races_{vgpu::LaneOrder::ptx};
-  vgpu::GlobalRaces global_races_{vgpu::LaneOrder::ptx};
-  std::vector<vgpu::Observer*> attached_;
+  LaneRaces lane_races_{device_};
+  bool is_attached_ = false;
   bool is_remembered_ = false, is_order_known_ = false;
 };
 

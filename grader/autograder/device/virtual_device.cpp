@@ -24,6 +24,7 @@
 #include "autograder/device/call_findings.hpp"
 #include "autograder/device/devices.hpp"
 #include "autograder/device/element_writes.hpp"
+#include "autograder/device/lane_races.hpp"
 #include "autograder/device/provenance.hpp"
 #include "autograder/device/replacement.hpp"
 #include "vgpu/checks/check_suite.hpp"
@@ -167,6 +168,7 @@ class VirtualConnection : public Connection {
     session_.stop();
     if (gate_.owns_lock()) gate_.unlock();  // serve() may be waiting for it
     server_.join();
+    device_.detach(&unexplored_);
     device_.cancel = nullptr;
   }
 
@@ -188,6 +190,7 @@ class VirtualConnection : public Connection {
     if (explored_) {
       device_.reports_dependences = true;
       device_.attach(&unexplored_);
+      if (explored_->most_blocks > 0) lane_races_.begin();
     }
     if (counting != Counting::off) counting_.emplace(device_, schedule.order == vgpu::Schedule::Order::random);
     alarm_.arm(limit);
@@ -206,7 +209,11 @@ class VirtualConnection : public Connection {
     CallReport report;
     if (counting_) counting_->report(report, traffic);
     counting_.reset();
-    if (explored_) device_.detach(&unexplored_);
+    if (explored_) {
+      device_.detach(&unexplored_);
+      lane_races_.end();
+      for (const vgpu::Breach& breach : lane_races_.breaches()) explored_->add(breach);
+    }
     if (!internal_error.empty()) throw KitFault("the virtual GPU failed: " + internal_error);
 
     report.stale_reads = device_.stale_reads();
@@ -313,10 +320,8 @@ class VirtualConnection : public Connection {
   int runner_fd_;
   const TimeLimit* limit_ = nullptr;  ///< of the call
   ExploredCall* explored_ = nullptr;
-  vgpu::Unexplored unexplored_{[this](const vgpu::Breach& breach) {
-    if (std::ranges::find(explored_->breaches, breach.what, &vgpu::Breach::what) == explored_->breaches.end())
-      explored_->breaches.push_back(breach);
-  }};
+  vgpu::Unexplored unexplored_{[this](const vgpu::Breach& breach) { explored_->add(breach); }};
+  LaneRaces lane_races_{device_};  ///< of the explored call's first execution
   std::optional<CallCounting> counting_;
   std::vector<vgpu::Fault> faults_;
   std::string output_;  ///< of kernels, in this call
