@@ -39,7 +39,7 @@ void RaceWatch::touch(const Access& a, Mask writing, bool is_strong) {
   }
 }
 
-void RaceWatch::touch_word(const Access& a, unsigned lane, std::uint64_t word, Node now) {
+void RaceWatch::touch_word(const Access& a, unsigned lane, std::uint64_t word, const Node& now) {
   std::uint32_t& first = cell(word);
   for (std::uint32_t n = first; n != none; n = nodes_[n].next) {
     const Node& then = nodes_[n];
@@ -89,8 +89,8 @@ void RaceWatch::keep(std::uint32_t& first, const Node& now) {
     then.next = next;
     return;
   }
-  nodes_.push_back(now);
-  nodes_.back().next = first;
+  // Field by field: a copy of the whole would wait for the fields that have just been written.
+  nodes_.push_back({first, now.line, now.when, now.lanes, now.bytes, now.writes, now.is_strong, now.reach});
   first = static_cast<std::uint32_t>(nodes_.size() - 1);
 }
 

@@ -50,7 +50,7 @@ class RaceWatch : public Observer {
   };
 
   void touch(const Access& access, Mask writing, bool is_strong);
-  void touch_word(const Access& access, unsigned lane, std::uint64_t word, Node now);
+  void touch_word(const Access& access, unsigned lane, std::uint64_t word, const Node& now);
   std::uint32_t& cell(std::uint64_t word);
   void keep(std::uint32_t& first, const Node& now);
   void report(const Node& then, const Node& now, Address address, bool lacks_fence);

@@ -1,5 +1,7 @@
 #include "vgpu/core/memory/causality.hpp"
 
+#include <utility>
+
 namespace scanlab::vgpu {
 namespace {
 
@@ -26,8 +28,9 @@ void Causality::access_shared(const Access& a, bool reads, bool writes) {
   for (const unsigned lane : lanes_in(a.mask)) {
     ThreadView& t = thread(a.actor, lane);
     if (writes) publish(t, a.actor, lane);
-    if (writes) b.shared.join(t.now, ranks_);
-    if (reads) t.now.join(b.shared, ranks_);
+    if (writes) b.shared.join(t.now, ranks_), ++b.passed;
+    // Many wait for the same, and look at it often.
+    if (reads && std::exchange(t.shared_known, b.passed) != b.passed) t.now.join(b.shared, ranks_);
   }
 }
 

@@ -63,8 +63,9 @@ class Causality {
   struct Block {
     std::uint64_t number = 0;
     std::vector<ThreadView> threads;
-    bool knows_any = false;  ///< whether one of its threads knows of a write or an instant
-    KnownWrites shared;      ///< what strong accesses to shared memory have passed on
+    bool knows_any = false;    ///< whether one of its threads knows of a write or an instant
+    KnownWrites shared;        ///< what strong accesses to shared memory have passed on
+    std::uint32_t passed = 0;  ///< how often they have
     struct Barrier {
       KnownWrites known;
       std::vector<std::pair<std::uint32_t, Mask>> waiting;  ///< warps and lanes

@@ -15,6 +15,7 @@ class ThreadView {
  public:
   KnownWrites now;                             ///< of each location, the oldest write that it may still read
   std::uint32_t writes = 0, plain_writes = 0;  ///< how many it has made
+  std::uint32_t shared_known = 0;              ///< how much of what its block has passed on in shared memory it knows
   std::uint32_t turn() const { return writes + plain_writes; }
 
   /// The thread has read `w`. If the access acquires, it also learns what the writes that it had read there carry.

@@ -256,7 +256,9 @@ void Views::store(const Access& a) {
 }
 
 void Views::atomic(const Access& a) {
-  if (a.space == ptx::StateSpace::shared) causality_.access_shared(a, true, true);
+  // To look whether an mbarrier's phase is complete passes on nothing.
+  const bool only_looks = a.phase && a.order == Access::Order::acquire;
+  if (a.space == ptx::StateSpace::shared) causality_.access_shared(a, true, !only_looks);
 }
 
 }  // namespace scanlab::vgpu
