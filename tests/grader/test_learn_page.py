@@ -169,6 +169,7 @@ def test_handouts_come_without_scripts_and_nothing_else_does(page: Shown) -> Non
 
 def test_a_script_ends_where_a_browser_ends_it() -> None:
     assert SCRIPT.sub(b"", b"a<script src=x>1</script>b<SCRIPT>\n2</Script >c") == b"abc"
+    assert SCRIPT.sub(b"", b'a<script>text = "<script>"; 1</script>b<script>2') == b"ab"
 
 
 def test_events_begin_with_all_and_end_with_the_loop(page: Shown) -> None:

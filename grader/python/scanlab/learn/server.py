@@ -39,8 +39,9 @@ OF_THE_SITE = {
     ".png": "image/png",
     ".woff2": "font/woff2",
 }
-SCRIPT = re.compile(rb"<script\b(?:(?!<script\b).)*?</script\s*>", re.DOTALL | re.IGNORECASE)
-"""A handout is read without its theme's scripts, so that none at all may run in its frame."""
+SCRIPT = re.compile(rb"<script\b.*?(?:</script\s*>|\Z)", re.DOTALL | re.IGNORECASE)
+"""A handout is read without its theme's scripts, so that none at all may run in its frame. One that does not end takes
+all that follows, as in a browser."""
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
     "frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
