@@ -38,15 +38,11 @@ class KnownWrites {
   }
   /// Moves all entries to where copies share them. To be done before it is copied often.
   void settle();
-  /// The same where there are many to move: to merge few with those that are shared costs more than to copy them.
-  void settle_many() {
-    if (own_.size() > few_own) settle();
-  }
   void clear() { shared_.reset(), own_.clear(); }
 
  private:
   using Entries = std::vector<KnownWrite>;  ///< by rising location
-  static constexpr std::size_t most_own = 16, few_own = 4;
+  static constexpr std::size_t most_own = 16;
 
   std::shared_ptr<const Entries> shared_;
   std::vector<KnownWrite> own_;  ///< in no order; newer than those in shared_

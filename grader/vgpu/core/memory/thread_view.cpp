@@ -33,7 +33,7 @@ void ThreadView::observe(std::uint32_t location, const LocationWrite& w, const S
 }
 
 void ThreadView::release(std::uint32_t location, Reach reach) {
-  now.settle_many();
+  now.settle();
   AtLocation& here = at(released_, location);
   here.block = now;
   if (reach == Reach::device) here.device = now;
@@ -72,7 +72,7 @@ void ThreadView::acquire_all(Reach reach, const WriteRanks& ranks) {
 }
 
 void ThreadView::release_all(Reach reach) {
-  now.settle_many();
+  now.settle();
   released_to_block_ = now;
   if (reach == Reach::device) released_to_device_ = now;
 }
