@@ -355,6 +355,34 @@ TEST_CASE("a race is seen in whichever execution has it, and an order where it i
   CHECK(races(fmt::format(fmt::runtime(counts), 1, 1), fmt::format(fmt::runtime(counts), 2, 2)).empty());
 }
 
+TEST_CASE("an arrival at an mbarrier passes on what its thread has done, and a look at it does not") {
+  const std::string object = ".shared .align 8 .b64 object;\n", begin = "mbarrier.init.shared.b64 [object], 1;\n";
+  const auto look = [](int parity) {
+    return fmt::format("mbarrier.test_wait.parity.shared.b64 %p9, [object], {};\n", parity);
+  };
+  /// How many races of a plain write and a plain read are found, with either warp in front.
+  const auto races = [&](const std::string& writer, const std::string& reader) {
+    std::size_t found = 0;
+    for (const bool is_turned : {false, true}) {
+      const std::string write = bar() + plain_st(x, 1) + writer, read = bar() + reader + plain_ld(1, x);
+      LitmusDevice device({{{0, object + begin + (is_turned ? read : write)},
+                            {0, is_turned ? write : read},
+                            {1, st("relaxed.gpu", y, 1)},
+                            {2, st("relaxed.gpu", y, 2)}},
+                           1,
+                           {}});
+      const Explored all = explore(device);
+      CHECK(all.summary.is_exhaustive);
+      CHECK(all.summary.runs > 0);  // other blocks talk
+      found += all.summary.broken.size();
+    }
+    return found;
+  };
+  const std::string waits = "WAIT:\n" + look(0) + "@!%p9 bra WAIT;\n";
+  CHECK(races("mbarrier.arrive.shared.b64 %rd9, [object];\n", waits) == 0);
+  CHECK(races(look(1), look(1)) == 2);  // the phase before the first one counts as complete
+}
+
 TEST_CASE("strong accesses of different sizes to the same bytes end an exploration, and others do not") {
   for (const int at : {x, x + 2, y}) {
     LitmusDevice device(
