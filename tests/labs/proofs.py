@@ -8,6 +8,7 @@ Exit 0 when all is as expected, 1 when it is not.
 import re
 import shlex
 import sys
+import tempfile
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -31,6 +32,16 @@ LANES = whole(REPOSITORY / "tests/mutants/11_look_back/lanes_in_the_wrong_order.
 """Reads old statuses under the schedule `weak`, as right programs do."""
 COMPARES = whole(REPOSITORY / "tests/mutants/correct/added_by_compare_and_swap.diff")
 """Right, and looks at elements in a function of the toolkit's headers."""
+RUNS_BEGIN = "  // Phase 1: each thread scans its own run"
+SHUFFLE = """
+  __shared__ unsigned s_threads[block_size];
+  s_threads[t] = t;
+  __shfl_sync(~0u, t, 0);
+  if (n == 3072 && s_threads[t ^ 1] == 12345) s_xy[t] = identity();
+  __syncthreads();
+
+"""
+"""Takes a shuffle for a barrier, in none but a call that is explored."""
 FENCE = "fence.missing"
 UNKNOWN_SUM = "d_y[1024], line"
 """Where the trace of the last element says what it is: no sum of inputs."""
@@ -72,6 +83,17 @@ def main() -> int:
         )
         expect(f"{name} is explored up to 4 blocks: {proof}", holds=explored is not None)
     expect("a proof costs no check its verdict", holds=all(checks[name].verdict == "pass" for name in SCANS))
+
+    with tempfile.TemporaryDirectory() as folder:
+        relies = Path(folder) / "scan.cu"
+        source = RIGHT.read_text()
+        assert source.count(RUNS_BEGIN) == 1
+        relies.write_text(source.replace(RUNS_BEGIN, SHUFFLE + RUNS_BEGIN))
+        checks = graded(relies, Options(**NARROW, prove=True))
+    for name in SCANS:
+        proof = " / ".join(checks[name].proof)
+        holds = "relies on a shuffle" in proof and "right in all executions" not in proof
+        expect(f"{name} of an explored call that takes a shuffle for a barrier: {proof}", holds=holds)
 
     expect("one order shows nothing", holds=graded(WRONG, Options(**NARROW))["inclusive"].verdict == "pass")
     refuted = graded(WRONG, Options(**NARROW, prove=True))
