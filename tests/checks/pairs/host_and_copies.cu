@@ -1,10 +1,7 @@
 // The host beside copies: pinned, registered and managed memory. The wrong ones come
 // before the right ones that differ from them by what the host waits for, or by what it touches.
-#include <sys/uio.h>
-#include <unistd.h>
 
 #include <cstdlib>
-#include <fstream>
 #include <string>
 #include <vector>
 

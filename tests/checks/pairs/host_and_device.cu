@@ -1,14 +1,8 @@
 // The host and kernels at the same time: managed and mapped memory. The wrong ones come before the right ones that
 // differ from them by what the host waits for, or by what it touches.
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <atomic>
-#include <chrono>
-#include <condition_variable>
 #include <cstring>
-#include <mutex>
-#include <new>
 #include <numeric>
 #include <thread>
 

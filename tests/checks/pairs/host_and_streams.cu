@@ -1,9 +1,6 @@
 // The host beside streams and events. The wrong ones come before the right ones that differ from them
 // by what the host waits for, or by what it touches.
-#include <atomic>
 #include <chrono>
-#include <future>
-#include <mutex>
 #include <thread>
 
 #include "host_and_device.cuh"

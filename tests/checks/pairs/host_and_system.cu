@@ -6,13 +6,10 @@
 
 #include <chrono>
 #include <condition_variable>
-#include <cstdlib>
 #include <fstream>
 #include <mutex>
 #include <new>
-#include <string>
 #include <thread>
-#include <vector>
 
 #include "host_and_device.cuh"
 

@@ -1,7 +1,6 @@
 // Host functions in streams: beside kernels, beside the host, and beside each other. The wrong ones come before the
 // right ones that differ from them by what waits for what.
 #include <atomic>
-#include <chrono>
 #include <future>
 #include <mutex>
 #include <thread>
