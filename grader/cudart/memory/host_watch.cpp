@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "cudart/client.hpp"
+#include "cudart/memory/instruction.hpp"
 
 namespace scanlab::cudart {
 
@@ -36,21 +37,6 @@ struct Stepping {
   Address stays_at = 0;  ///< on the device: behind this access it waits for host functions
 };
 thread_local Stepping stepping;
-
-/// An instruction that reads and writes in one step.
-bool is_atomic([[maybe_unused]] Address at) {
-#if defined(__x86_64__)
-  constexpr std::uint8_t lock = 0xf0;
-  constexpr std::uint8_t prefixes[] = {0x66, 0xf2, 0xf3, 0x2e, 0x36, 0x3e, 0x26, 0x64, 0x65};
-  const auto* code = reinterpret_cast<const std::uint8_t*>(at);
-  while (std::ranges::find(prefixes, *code) != std::end(prefixes)) ++code;
-  if (*code == lock) return true;
-  if ((*code & 0xf0) == 0x40) ++code;     // REX
-  return *code == 0x86 || *code == 0x87;  // xchg
-#else
-  return false;
-#endif
-}
 
 /// By which instruction, to what.
 struct Access {
@@ -76,6 +62,12 @@ constexpr bool can_step = true;
 #else
 constexpr bool can_step = false;
 #endif
+
+/// Of a vector that is loaded only the first byte counts: compilers also load what lies between a program's elements,
+/// and the C library what lies behind the end of a string.
+std::size_t compared_bytes(const Instruction& instruction, bool writes) {
+  return writes || instruction.bytes <= 8 ? instruction.bytes : 1;
+}
 
 constexpr Address page_of(Address address) {
   return address / vgpu::page_bytes * vgpu::page_bytes;
@@ -362,6 +354,7 @@ void HostWatch::was_used_by_system(Address begin, std::size_t bytes, bool writes
 
 bool HostWatch::on_fault(Address address, bool writes, void* context) {
   Address begin = 0, device = 0;
+  std::size_t data_left = 0;  // behind the address, as far as the array and its page go
   How how = How::open;
   unsigned steps = 0;
   bool is_neighbour = false;  // other data in the same page
@@ -375,6 +368,7 @@ bool HostWatch::on_fault(Address address, bool writes, void* context) {
     how = area->second.pages[(address - begin) / vgpu::page_bytes];
     is_for_function = area->second.is_for_function;
     is_neighbour = address < area->second.data_begin || address >= area->second.data_end;
+    data_left = std::min(area->second.data_end, page_of(address) + vgpu::page_bytes) - address;
     if (how != How::open && area->second.steps > 0 && steps_left_ > 0) {
       steps = --area->second.steps;
       --steps_left_;
@@ -404,7 +398,10 @@ bool HostWatch::on_fault(Address address, bool writes, void* context) {
     Client& state = client();
     std::uint64_t in_use = 0;
     const bool stays = can_step && is_for_function && stepping.count == 0 && state.should_stay();
-    if (!state.report_access({device, 1, writes, stays, held_locks > 0 || is_atomic(at)}, frames_here(at), in_use)) {
+    const Instruction instruction = instruction_at(at);
+    const bool is_ordered = held_locks > 0 || instruction.is_atomic;
+    const std::size_t bytes = std::min(compared_bytes(instruction, writes), data_left);
+    if (!state.report_access({device, bytes, writes, stays, is_ordered}, frames_here(at), in_use)) {
       open_area(begin);  // another thread has the connection: nothing is known
       return true;
     }

@@ -6,6 +6,8 @@
 // replaced by symbols of the same names in the program's own file, which other libraries use as well; only those that
 // the C library makes itself do not come here, and of those the ones with the program's memory are fread's and
 // fwrite's.
+//
+// So do the calls that copy or set memory, whose instructions load more, and in other pieces, than they say.
 #undef _FORTIFY_SOURCE  // each name is to be the function of that name
 #undef _FILE_OFFSET_BITS
 #include <dlfcn.h>
@@ -81,6 +83,12 @@ auto lent_whole(const void* memory, std::size_t bytes, Uses uses, void* caller, 
   return result;
 }
 
+template <class Call>
+auto lent_copied(void* to, const void* from, std::size_t bytes, void* caller, Call call) {
+  return lent_whole(from, bytes, Uses::reads, caller,
+                    [&] { return lent_whole(to, bytes, Uses::writes, caller, call); });
+}
+
 /// Of a file's name, with its end.
 std::size_t bytes_of(const char* name) {
   HostWatch* const watch = in_call || name == nullptr ? nullptr : HostWatch::in_use();
@@ -103,6 +111,11 @@ using namespace scanlab::cudart;
   __attribute__((weak)) RESULT NAME PARAMETERS SPECIFIER {                                                   \
     static auto* const function = real<RESULT PARAMETERS>(#NAME);                                            \
     return lent_whole(MEMORY, BYTES, USES, __builtin_return_address(0), [&] { return function ARGUMENTS; }); \
+  }
+#define SCANLAB_COPY(NAME)                                                                                       \
+  __attribute__((weak)) void* NAME(void* to, const void* from, size_t bytes) noexcept {                          \
+    static auto* const function = real<void*(void*, const void*, size_t)>(#NAME);                                \
+    return lent_copied(to, from, bytes, __builtin_return_address(0), [&] { return function(to, from, bytes); }); \
   }
 #define SCANLAB_SYSTEM_CALL_PIECES(NAME, PARAMETERS, ARGUMENTS, PIECES, USES)                      \
   __attribute__((weak)) ssize_t NAME PARAMETERS {                                                  \
@@ -193,6 +206,12 @@ SCANLAB_SYSTEM_CALL_WHOLE(ssize_t, getrandom, (void* to, size_t bytes, unsigned 
 SCANLAB_SYSTEM_CALL_WHOLE(char*, getcwd, (char* to, size_t bytes), (to, bytes), noexcept, to, bytes, Uses::writes)
 SCANLAB_SYSTEM_CALL_WHOLE(ssize_t, readlink, (const char* name, char* to, size_t bytes), (name, to, bytes), noexcept,
                           to, bytes, Uses::writes)
+
+SCANLAB_COPY(memcpy)
+SCANLAB_COPY(memmove)
+SCANLAB_COPY(mempcpy)
+SCANLAB_SYSTEM_CALL_WHOLE(void*, memset, (void* to, int value, size_t bytes), (to, value, bytes), noexcept, to, bytes,
+                          Uses::writes)
 
 // What the calls become with _FORTIFY_SOURCE.
 SCANLAB_SYSTEM_CALL(ssize_t, __read_chk, (int fd, void* to, size_t bytes, size_t room), (fd, to, bytes, room), to,

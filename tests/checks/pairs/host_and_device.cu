@@ -167,6 +167,61 @@ HOST(managed_read_by_the_library_later) {
   sink = std::accumulate(x.p, x.p + n, 0);
 }
 
+// wrong: race.host | call cudaDeviceSynchronize() between the two
+HOST(managed_struct_copied) {
+  Managed x;
+  fill_odd<<<1, n / 2>>>(x);                       // here
+  const Two copy = reinterpret_cast<Two*>(+x)[3];  // here
+  sink = copy.first;
+}
+
+// right
+HOST(managed_field_read) {
+  Managed x;
+  fill_odd<<<1, n / 2>>>(x);
+  sink = reinterpret_cast<Two*>(+x)[3].first;
+}
+
+// wrong: race.host | call cudaDeviceSynchronize() between the two
+HOST(managed_tail_copied) {
+  Managed x;
+  int copy[16];
+  fill<<<1, 1>>>(x + 13, 2);       // here
+  std::copy(x + 8, x + 14, copy);  // here
+  sink = copy[0];
+}
+
+// right
+HOST(managed_head_copied) {
+  Managed x;
+  int copy[16];
+  fill<<<1, 1>>>(x + 13, 2);
+  std::copy(x + 8, x + 13, copy);
+  sink = copy[0];
+}
+
+// wrong: race.host | RACE (write-after-write)
+HOST(managed_set_by_memset) {
+  Managed x;
+  fill<<<1, 1>>>(x + 13, 2);  // here
+  memset(x + 8, 0, 24);       // here
+}
+
+// right
+HOST(managed_set_before_it) {
+  Managed x;
+  fill<<<1, 1>>>(x + 13, 2);
+  memset(x + 8, 0, 20);
+}
+
+// right
+HOST(managed_string_before_it) {
+  Managed x;
+  memcpy(x, "abcdefg", 8);
+  fill<<<1, 1>>>(x + 2, 2);
+  sink = static_cast<int>(strlen(reinterpret_cast<char*>(+x)));
+}
+
 // wrong: race.host
 HOST(managed_copied_by_memcpy) {
   Managed x(4 * page);

@@ -16,6 +16,14 @@ __global__ void fill(int* x, int value) {
   x[threadIdx.x] = value;
 }
 
+struct Two {
+  int first, second;
+};
+
+__global__ void fill_odd(int* x) {
+  x[2 * threadIdx.x + 1] = 2;
+}
+
 __global__ void copy_to(int* y, const int* x) {
   y[threadIdx.x] = x[threadIdx.x];
 }
