@@ -446,6 +446,28 @@ TEST_CASE("a lock keeps its section for one at a time, if it acquires and releas
   CHECK(explore(no_release).outcomes == Outcomes{"1", "2"});
 }
 
+TEST_CASE("a location has as many writes as are followed, or the exploration is not all") {
+  for (const int stores : {60, 100, 5000}) {
+    INFO(stores);
+    std::string writer;
+    for (int k = 1; k <= stores; ++k) writer += st("relaxed.gpu", x, k);
+    LitmusDevice device({{{0, writer}, {1, ld("relaxed.gpu", 1, x)}}, 1, {}});
+    const Explored all = explore(device);
+    CHECK(all.summary.is_exhaustive == (stores == 60));
+    if (stores == 60) CHECK(all.outcomes.size() == 61);
+    if (stores == 100) CHECK(all.summary.why_not.find("more writes to the same memory") == 0);
+  }
+}
+
+TEST_CASE("a wait that writes in every round ends, or the exploration says that it did not") {
+  const std::string waits =
+      "WAIT:\n" + atom("global.add", 20, y, 1) + ld("relaxed.gpu", 1, x) + "setp.eq.u32 %p9, %r1, 0;\n@%p9 bra WAIT;\n";
+  LitmusDevice device({{{0, waits}, {1, st("relaxed.gpu", x, 1)}}, 1, {}});
+  const Explored all = explore(device, {.runs = 20'000, .seconds = 20});
+  CHECK_FALSE(all.summary.is_exhaustive);
+  CHECK_FALSE(all.summary.why_not.empty());
+}
+
 TEST_CASE("an exploration ends at its limits, and says so") {
   LitmusDevice device(
       {{{0, st("relaxed.gpu", x, 1) + ld("relaxed.gpu", 1, y)}, {1, st("relaxed.gpu", y, 1) + ld("relaxed.gpu", 2, x)}},

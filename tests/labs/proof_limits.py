@@ -33,6 +33,16 @@ LOOKS = "tested, not proved: .* looks at what an element is"
 UNWRITTEN = "tested, not proved: .* computes with what nobody has written"
 """What is said where a proof ends: patterns."""
 
+MEETING = (
+    "__device__ int met;\n__global__ void meet() { atomicExch(&met, 1); }\n"
+    "__global__ void look() { if (atomicAdd(&met, 0) == 7) __trap(); }\n"
+)
+IN_STREAMS = (
+    "\n  cudaStream_t a, b;\n  cudaStreamCreate(&a);\n  cudaStreamCreate(&b);\n  meet<<<1, 1, 0, a>>>();\n  BETWEEN\n"
+    "  look<<<1, 1, 0, b>>>();\n  cudaStreamDestroy(a);\n  cudaStreamDestroy(b);\n"
+)
+"""Two kernels that meet in memory, and their launches in two streams."""
+
 CASES: dict[str, tuple[str, str, str]] = {
     # name: what is said of each scan, what is replaced, by what
     "the solution": (PROVED, "", ""),
@@ -245,6 +255,16 @@ CASES: dict[str, tuple[str, str, str]] = {
         "  __shared__ int s_ticket, s_first;\n  if (t == 0) s_ticket = s_first = 0;\n  __syncthreads();\n"
         "  if (t % 32 == 0 && atomicAdd(&s_ticket, 1) == 0) s_first = t;\n  __syncthreads();\n"
         "  if (i < n) d_y[i] = s_first == 320 ? identity() : s_xy[t];",
+    ),
+    "launches that no stream orders meet by atomics": (
+        "right for every input .* schedules that were run: .* and .* use the same memory, and no stream orders the two",
+        AND.join([FUNCTION, LAUNCH]),
+        AND.join([MEETING + FUNCTION, LAUNCH + IN_STREAMS.replace("BETWEEN", "")]),
+    ),
+    "launches that the host orders meet by atomics": (
+        "right for every input .* schedules that were run: its blocks exchange values",
+        AND.join([FUNCTION, LAUNCH]),
+        AND.join([MEETING + FUNCTION, LAUNCH + IN_STREAMS.replace("BETWEEN", "cudaStreamSynchronize(a);")]),
     ),
     # the build that is proved
     "constants and sums of them are the same": (

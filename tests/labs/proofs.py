@@ -79,7 +79,9 @@ def main() -> int:
     for name in SCANS:
         proof = " / ".join(checks[name].proof)
         explored = re.search(
-            r"right in all executions .* of n = 1025, 2048, 3072, 4096 \(up to 4 blocks, 4 executions\)", proof
+            r"right in all executions .* of n = 1025, 2048, 3072, 4096 \(up to 4 blocks, all of them resident, 4 "
+            r"executions\)",
+            proof,
         )
         expect(f"{name} is explored up to 4 blocks: {proof}", holds=explored is not None)
     expect("a proof costs no check its verdict", holds=all(checks[name].verdict == "pass" for name in SCANS))

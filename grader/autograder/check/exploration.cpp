@@ -138,8 +138,8 @@ std::vector<std::string> Explored::sentences(const std::string& condition) const
   if (!sizes.empty())
     sentences.insert(
         sentences.begin(),
-        fmt::format("right in all executions that PTX's memory model allows of n = {} (up to {} blocks, {} "
-                    "execution{}){}",
+        fmt::format("right in all executions that PTX's memory model allows of n = {} (up to {} blocks, all "
+                    "of them resident, {} execution{}){}",
                     sizes, blocks, executions, executions == 1 ? "" : "s", condition));
   return sentences;
 }

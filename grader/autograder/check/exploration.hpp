@@ -31,9 +31,10 @@ struct Explored {
   /// Of the smallest call, whose blocks talk to each other, and are too many at once; 0: there is a call of one block.
   std::uint64_t least_blocks = 0;
 
-  /// "right in all executions that PTX's memory model allows of n = 1025, 2048 (up to 2 blocks, 3 executions)", and
-  /// where it ended; or "tested, not proved: …" where an assumption does not hold. None where no two blocks talk: then
-  /// there is nothing to explore. `condition` is put behind the first: ", if …", or nothing.
+  /// "right in all executions that PTX's memory model allows of n = 1025, 2048 (up to 2 blocks, all of them
+  /// resident, 3 executions)", and where it ended; or "tested, not proved: …" where an assumption does not hold. None
+  /// where no two blocks talk: then there is nothing to explore. `condition` is put behind the first: ", if …", or
+  /// nothing.
   std::vector<std::string> sentences(const std::string& condition = {}) const;
   /// The assumptions that do not hold, in sentences; none where all do.
   std::vector<std::string> tested_only() const;

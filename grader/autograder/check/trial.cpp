@@ -137,7 +137,7 @@ class TypedTrial : public Trial, CheckOnDevice {
       }
     }
     result.is_right = !result.failure;
-    if (result.is_right) add_provenance(result, counting);
+    if (result.is_right) add_provenance(result, report, counting);
     result.printed = submission.output();
     add_stale_read(result, report, submission, which);
     result.findings = std::move(report.findings);
@@ -148,10 +148,11 @@ class TypedTrial : public Trial, CheckOnDevice {
   }
 
   /// What the graph of additions says of a right result.
-  void add_provenance(TrialResult& result, Counting counting) const {
+  void add_provenance(TrialResult& result, const CallReport& report, Counting counting) const {
     const vgpu::AdditionGraph* graph = provenance_ ? provenance_->graph() : nullptr;
     if (!graph || has_count(check_.entry)) return;  // compaction asks of each element whether to keep it
-    const ProofOf proof{provenance_->breaches(), graph->blocks_talk()};
+    ProofOf proof{provenance_->breaches(), graph->blocks_talk()};
+    std::ranges::copy(report.breaches, std::back_inserter(proof.breaches));
     if (provenance_->knows_breaches() || !proof.breaches.empty()) result.proof = proof;
     if (counting != Counting::additions) return;
     const vgpu::AdditionWork work = graph->work(outputs_);

@@ -47,6 +47,7 @@ struct CallReport {
   std::vector<vgpu::Finding> findings;                 ///< of the device's checks and its faults; a real GPU has none
   std::uint64_t findings_total = 0;                    ///< with those that were left out
   std::vector<vgpu::Finding> costs;                    ///< the lines that cost most, where work was counted
+  std::vector<vgpu::Breach> breaches;                  ///< of a proof that takes each launch by itself
   HostTraffic traffic;                                 ///< on a real GPU nothing is known of it
   std::vector<vgpu::StaleRead> stale_reads;            ///< old values that strong reads have returned, in their order
   std::string output;                                  ///< what kernels have printed

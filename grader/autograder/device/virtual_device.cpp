@@ -213,6 +213,8 @@ class VirtualConnection : public Connection {
       device_.detach(&unexplored_);
       lane_races_.end();
       for (const vgpu::Breach& breach : lane_races_.breaches()) explored_->add(breach);
+      if (checks_ != nullptr)
+        for (const vgpu::Breach& breach : checks_->breaches()) explored_->add(breach);
     }
     if (!internal_error.empty()) throw KitFault("the virtual GPU failed: " + internal_error);
 
@@ -239,6 +241,7 @@ class VirtualConnection : public Connection {
   void add_findings(CallReport& report, const server::Traffic& traffic) {
     vgpu::CheckSuite::Findings found = checks_->findings();
     report.findings = std::move(found.list);
+    report.breaches = checks_->breaches();
     report.findings_total = found.total;
     const auto add = [&](vgpu::Finding finding) {
       report.findings.push_back(std::move(finding));

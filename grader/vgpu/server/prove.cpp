@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <map>
@@ -22,6 +23,7 @@
 #include "vgpu/core/run/report.hpp"
 #include "vgpu/ptx/module.hpp"
 #include "vgpu/server/child.hpp"
+#include "vgpu/server/host_lines.hpp"
 #include "vgpu/server/session.hpp"
 #include "vgpu/server/short_paths.hpp"
 
@@ -40,6 +42,7 @@ struct ProgramRun {
   std::string output;
   std::string problem;  ///< the kit's own, or a program that could not be started
   std::vector<std::string> faults;
+  bool kernels_print = false;
 };
 
 std::string contents(int fd) {
@@ -60,6 +63,7 @@ ProgramRun run_program(vgpu::Device& device, const Program& program, SessionOpti
   try {
     result.status = run_child(session, program, program_fd, output);
     result.output = contents(output);
+    result.kernels_print = session.traffic().output > 0;
     result.problem = session.internal_error();
   } catch (const CannotStart& error) {
     result.problem = error.what();
@@ -109,7 +113,11 @@ class Proof {
     device->attach(&unexplored_);
     SessionOptions session;
     session.work = checks.work();
+    session.reports_host = true;
+    HostLines host_lines(program_.file);
+    checks.locate_host_by(std::ref(host_lines));
     session.before_launch = [&](const vgpu::LaunchRequest& launch) { explore(*device, launch); };
+    setenv(wire::watch_variable, "1", 1);
     const ProgramRun base = run_program(*device, program_, std::move(session));
     if (!base.problem.empty()) {
       fmt::print(stderr, "vgpu-run: {}\n", base.problem);
@@ -119,11 +127,11 @@ class Proof {
     std::fflush(stdout);
     for (const std::string& fault : base.faults) fmt::print(stderr, "{}\n", fault);
     const vgpu::CheckSuite::Findings found = checks.findings();
-    const auto is_race = [](const vgpu::Finding& f) { return f.id.starts_with("race.") || f.id == "fence.missing"; };
-    if (const auto race = std::ranges::find_if(found.list, is_race); race != found.list.end() && broken_.empty()) {
-      fmt::print(stderr, "{}\n", with_short_paths(race->text()));
-      has_race_in_run_ = true;
-    }
+    const auto is_mistake = [](const vgpu::Finding& f) { return f.weight == vgpu::Finding::Weight::mistake; };
+    const auto mistake = std::ranges::find_if(found.list, is_mistake);
+    if (mistake != found.list.end() && broken_.empty()) fmt::print(stderr, "{}\n", with_short_paths(mistake->text()));
+    has_mistake_in_run_ = !base.faults.empty() || (mistake != found.list.end() && broken_.empty());
+    for (const vgpu::Breach& breach : checks.breaches()) note({breach.text(), ""});
     if (options_.lists_outcomes) {
       list();
     } else {
@@ -271,23 +279,25 @@ class Proof {
     if (is_refuted_) return exit_findings;
     if (options_.lists_outcomes)
       return code != 0 ? code : !base.faults.empty() ? exit_findings : is_exhaustive_ ? 0 : exit_kit;
-    if (has_race_in_run_) fmt::print(stderr, "NOT PROVED: the run itself has the mistake above\n");
+    if (has_mistake_in_run_) fmt::print(stderr, "NOT PROVED: the run itself has the mistake above\n");
     for (const Broken& broken : broken_) {
       fmt::print(stderr, "NOT PROVED: {}\n", with_short_paths(broken.text));
       if (!broken.trail.empty()) print_again(broken.trail);
     }
-    const bool has_race = has_race_in_run_ || !broken_.empty();
-    if (is_each_by_itself_ && !has_race && is_exhaustive_)
+    const bool is_broken = has_mistake_in_run_ || !broken_.empty();
+    if (is_each_by_itself_ && !is_broken && is_exhaustive_)
       fmt::print(stderr,
                  "TESTED for this input, not proved: the program does the same with each of {} executions, each of one "
                  "launch by itself; a launch leaves different results, and later ones were explored from one of them\n",
                  executions_);
-    else if (is_exhaustive_ && !has_race)
+    else if (is_exhaustive_ && !is_broken)
       fmt::print(stderr,
-                 "PROVED for this input: {} launch{}, {} of which with blocks that talk; {} executions, all alike\n",
-                 count_, count_ == 1 ? "" : "es", talking_, executions_);
+                 "PROVED for this input, if the host does the same in each run: {} launch{}, {} of which with blocks "
+                 "that talk; {} executions, all alike{}\n",
+                 count_, count_ == 1 ? "" : "es", talking_, executions_,
+                 base.kernels_print ? ", apart from what kernels print" : "");
     if (code != 0) return code;
-    if (!base.faults.empty() || has_race) return exit_findings;
+    if (is_broken) return exit_findings;
     return is_exhaustive_ && !is_each_by_itself_ ? 0 : exit_kit;
   }
 
@@ -300,7 +310,7 @@ class Proof {
   bool is_exhaustive_ = true, is_refuted_ = false, has_untried_ = false;
   std::vector<Broken> broken_;
   vgpu::Unexplored unexplored_{[this](const vgpu::Breach& breach) { note({breach.text(), ""}); }};
-  bool has_race_in_run_ = false;
+  bool has_mistake_in_run_ = false;
   bool has_several_ = false;        ///< results of a launch
   bool is_each_by_itself_ = false;  ///< a later launch, whose blocks talk, was explored from one of them
 };

@@ -45,6 +45,7 @@ Requests::~Requests() {
 }
 
 void Requests::keep_output(std::string_view text) {
+  traffic.output += text.size();
   if (options_.on_output) return options_.on_output(text);
   const std::size_t room = options_.output_bytes - std::min(options_.output_bytes, output_.size() - output_read_);
   const std::size_t kept = std::min(room, text.size());

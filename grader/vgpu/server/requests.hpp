@@ -32,7 +32,8 @@ struct Traffic {
   std::uint64_t shared = 0;           ///< allocations and variables that the host could see without a copy at any time
   vgpu::HostPlace misnamed_at;        ///< the first of them
   std::uint64_t misnamed_copies = 0;  ///< between two device pointers, of a kind that calls one of them the host's
-  std::uint64_t output_dropped = 0;   ///< bytes of device printf beyond SessionOptions::output_bytes
+  std::uint64_t output = 0;           ///< bytes of device printf
+  std::uint64_t output_dropped = 0;   ///< those of them beyond SessionOptions::output_bytes
   DataFlow flow;                      ///< with SessionOptions::counts_data_flow
 };
 

@@ -5,10 +5,16 @@
 #include <algorithm>
 #include <cstring>
 
+#include "vgpu/checks/finding.hpp"
+
 namespace scanlab::vgpu {
 
 std::string Breach::text() const {
   if (what == What::host) return "the host reads elements, or copies parts of them";
+  if (what == What::work_order)
+    return where.line == 0 ? "the order of the streams' work could not be followed"
+                           : fmt::format("{} and {} use the same memory, and no stream orders the two",
+                                         place_text(other), place_text(where));
   const char* does = "";
   switch (what) {
     case What::element:
@@ -39,7 +45,7 @@ std::string Breach::text() const {
       does = "shuffles values from lanes that take no part in it, which are undefined";
       break;
     case What::lane_order:
-      does = "gives lanes of a warp results of one atomic, in one of the orders that it may take";
+      does = "changes one place by an atomic of several lanes of a warp, in one of the orders that they may take";
       break;
     case What::lane_exchange:
       does = "exchanges values between lanes of a warp by atomic or volatile accesses";
@@ -53,7 +59,11 @@ std::string Breach::text() const {
     case What::warp_order:
       does = "relies on a shuffle or a vote to order memory between lanes, which __syncwarp() does";
       break;
+    case What::host_exchange:
+      does = "uses memory that the host uses too, without knowing that the kernel is done";
+      break;
     case What::host:
+    case What::work_order:
       break;
   }
   return where.line == 0 ? fmt::format("a line of the program {}", does)

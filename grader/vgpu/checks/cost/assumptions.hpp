@@ -30,14 +30,17 @@ struct Breach {
     heap_place,
     discarded,
     absent_lane,
-    lane_order,     ///< lanes of a warp get results of one atomic at the same place
+    lane_order,     ///< lanes of a warp change the same place by one atomic, and their order shows
     lane_exchange,  ///< lanes of a warp exchange values by several strong accesses to global memory
     shared_order,   ///< threads of a block exchange values by atomic or volatile accesses to shared memory
     barrier_order,  ///< which threads meet at a barrier for a number of them
     warp_order,     ///< a shuffle or a vote is taken for a barrier of memory
+    work_order,     ///< launches or copies that no stream orders meet in memory
+    host_exchange,  ///< the host uses memory that a kernel uses, which it does not know to be done
   };
   What what = What::element;
-  SourcePlace where;  ///< unknown for `host`
+  SourcePlace where;       ///< unknown for `host`
+  SourcePlace other = {};  ///< of the other side of `work_order`
 
   /// Whether only the order of threads is in question: the result holds for the orders that were run.
   bool is_of_order() const { return what >= What::lane_order; }
@@ -71,7 +74,7 @@ class Assumptions {
 
  private:
   static constexpr std::size_t most = 1 << 16;  ///< a program that looks at elements all the time is soon known
-  static constexpr std::size_t kinds = static_cast<std::size_t>(Breach::What::warp_order) + 1;
+  static constexpr std::size_t kinds = static_cast<std::size_t>(Breach::What::host_exchange) + 1;
   using Words = std::unordered_map<std::uint32_t, Place>;
 
   template <class Known, class Key>

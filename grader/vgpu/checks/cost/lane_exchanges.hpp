@@ -18,21 +18,22 @@ namespace scanlab::vgpu {
 /// seen where a lane reads by a strong access what another one changes by one, and no barrier and no bar.warp.sync
 /// comes between the two. Only whole warps and blocks count there: part of a warp may have been ordered, too.
 ///
-/// Lanes of one instruction are not compared (orders_lanes), nor atomics that return nothing: their order is not seen.
+/// Lanes of one instruction are not compared (orders_lanes), nor atomics whose results nobody uses, if they commute.
 class LaneExchanges {
  public:
   enum class Effect : std::uint8_t { reads, writes };
 
   /// A strong load or store. Returns whether it exchanges a value with another lane.
   bool access(const Access& a, Effect effect) {
-    return touch(a, a.mask, effect == Effect::reads ? Touch{.reads = true} : Touch{.writes = true});
+    return touch(a, a.mask, effect == Effect::reads ? Touch{.reads = true} : Touch{.changes = true});
   }
   /// The same of an atomic.
   bool atomic(const Access& a) {
     const Mask changing = lanes_that_change(a);
-    const bool returns = a.inst != nullptr && form_of(a.inst).has_result;
+    const bool is_used = a.inst != nullptr && form_of(a.inst).is_used;
     const bool idle = touch(a, a.mask & ~changing, {.reads = true});
-    return touch(a, changing, {.reads = returns, .counts = true}) || idle;
+    const unsigned operation = commutes(a) ? form_of(a.inst).atomic : 0;
+    return touch(a, changing, {.reads = is_used, .changes = true, .operation = operation}) || idle;
   }
   void meet(const Actor& actor, Mask lanes) {
     if (lanes == full_mask) warps_.erase({actor.block, actor.warp});
@@ -42,13 +43,13 @@ class LaneExchanges {
 
  private:
   struct Touch {
-    bool reads = false, writes = false, counts = false;
+    bool reads = false, changes = false;
+    unsigned operation = 0;  ///< of an atomic that commutes with its like
 
-    bool changes() const { return writes || counts; }
     /// Does an order of the two show?
     bool meets(Touch other) const {
-      return (changes() && other.reads) || (reads && other.changes()) || (writes && other.changes()) ||
-             (changes() && other.writes);
+      return (changes && other.reads) || (reads && other.changes) ||
+             (changes && other.changes && (operation == 0 || operation != other.operation));
     }
     bool operator==(const Touch&) const = default;
   };

@@ -27,7 +27,7 @@ InUse StreamRaces::compare_with_work(const HostAccess& access, const Allocation&
     for (auto work = line.rbegin(); work != line.rend(); ++work) {
       // What cudaMemcpy has left on its way from pageable memory is nothing that a host thread can come before.
       const bool is_on_its_way = work->work.host == Work::Host::has_waited;
-      if (work->signals_host || is_on_its_way || !is_open(*work)) continue;
+      if (is_on_its_way || !is_open(*work) || (work->signals_host && exchange_)) continue;
       const AccessedSpan* conflict = nullptr;
       std::optional<Address> byte;
       for (const AccessedSpan& touched : work->spans) {
@@ -35,12 +35,14 @@ InUse StreamRaces::compare_with_work(const HostAccess& access, const Allocation&
           return touched.span.begin < begin + bytes && begin < touched.span.end;
         };
         if (!reaches_into(array.base, array.size)) continue;
-        in_use.array = true;
-        in_use.page |= reaches_into(page, page_bytes);
+        in_use.array |= !work->signals_host;
+        in_use.page |= !work->signals_host && reaches_into(page, page_bytes);
         if (conflict || access.bytes == 0 || !(access.writes || touched.site.how.writes())) continue;
         if ((byte = first_common_byte(touched.span, here))) conflict = &touched;
       }
-      if (conflict) report_host_race(*work, *conflict, access, array, *byte);
+      if (!conflict) continue;
+      if (!exchange_) exchange_ = {Breach::What::host_exchange, place_of(*work, *conflict)};
+      if (!work->signals_host) report_host_race(*work, *conflict, access, array, *byte);
     }
   return in_use;
 }
@@ -90,7 +92,7 @@ std::vector<Finding::Part> StreamRaces::parts_of_work(const Done& work, const Ac
               : work.is_call_of(allocates) ? "allocates it"
                                            : what_does(touched.site.how);
   if (!work.module) return {std::move(uses)};
-  uses.where = own_place(*work.module, touched.site.line);
+  uses.where = place_of(work, touched);
   uses.is_call = false;
   launched.does = "it is launched";
   std::vector<Finding::Part> parts = {std::move(uses)};

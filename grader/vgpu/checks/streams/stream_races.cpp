@@ -57,7 +57,19 @@ FindingList StreamRaces::findings() const {
   return all;
 }
 
+std::vector<Breach> StreamRaces::breaches() const {
+  std::vector<Breach> all;
+  if (!left_out().empty())
+    all.push_back({Breach::What::work_order, {}});
+  else if (meeting_)
+    all.push_back(*meeting_);
+  if (exchange_) all.push_back(*exchange_);
+  return all;
+}
+
 void StreamRaces::reset() {
+  meeting_.reset();
+  exchange_.reset();
   suspected_.clear();
   findings_.clear();
   reported_.clear();
@@ -261,18 +273,27 @@ bool StreamRaces::may_race(const Done& earlier, const AccessedSpan& first, const
   return can_race(first.site.how, second.site.how) && can_race(site(earlier, first), site(*now_, second));
 }
 
+SourcePlace StreamRaces::place_of(const Done& work, const AccessedSpan& touched) const {
+  if (work.module) return own_place(*work.module, touched.site.line);
+  return source_of ? source_of(work.work.place) : SourcePlace{};
+}
+
 void StreamRaces::compare_with(Done& earlier, std::vector<Address>& reported) {
-  if (earlier.reach.back() <= now_->spans.front().span.begin ||
-      now_->reach.back() <= earlier.spans.front().span.begin || earlier.talks_to_host || now_->talks_to_host)
+  if (earlier.reach.back() <= now_->spans.front().span.begin || now_->reach.back() <= earlier.spans.front().span.begin)
     return;
+  const bool has_own_order = earlier.talks_to_host || now_->talks_to_host;
   std::optional<bool> by_flags;
   for (const AccessedSpan& later : now_->spans) {
     const auto from = std::ranges::upper_bound(earlier.reach, later.span.begin) - earlier.reach.begin();
     for (auto first = earlier.spans.begin() + from; first != earlier.spans.end() && first->span.begin < later.span.end;
          ++first) {
-      if (!may_race(earlier, *first, later)) continue;
+      if (!first->site.how.writes() && !later.site.how.writes()) continue;
+      const bool is_race = !has_own_order && may_race(earlier, *first, later);
+      if (!is_race && meeting_) continue;
       const std::optional<Address> byte = first_common_byte(first->span, later.span);
       if (!byte) continue;
+      if (!meeting_) meeting_ = {Breach::What::work_order, place_of(*now_, later), place_of(earlier, *first)};
+      if (!is_race) continue;
       if (!by_flags) by_flags = is_by_flags(earlier);
       if (*by_flags || reported.size() == most_arrays) return;
       const Allocation* const array = released_ && released_->contains(*byte, 1) ? &*released_ : memory_.find(*byte, 1);

@@ -28,6 +28,7 @@
 #include <utility>
 #include <vector>
 
+#include "vgpu/checks/cost/assumptions.hpp"
 #include "vgpu/checks/finding.hpp"
 #include "vgpu/checks/global/accessed_spans.hpp"
 #include "vgpu/checks/global/global_races.hpp"
@@ -52,6 +53,9 @@ class StreamRaces : public WorkListener, private MemoryListener {
   std::function<SourcePlace(const HostPlace&)> source_of;
 
   FindingList findings() const;
+  /// Work that meets other work, or the host, in memory, and that nothing orders: also where that is no race. The first
+  /// of each kind; who explores one launch by itself does not see them.
+  std::vector<Breach> breaches() const;
   /// Forgets the findings; what has been submitted so far counts as done.
   void reset();
   /// Why some work of several streams was not compared, as one line; empty: all was.
@@ -125,6 +129,7 @@ class StreamRaces : public WorkListener, private MemoryListener {
   void compare_with(Done& earlier, std::vector<Address>& reported);
   bool may_race(const Done& earlier, const AccessedSpan& first, const AccessedSpan& second) const;
   bool is_by_flags(const Done& earlier) const;
+  SourcePlace place_of(const Done& work, const AccessedSpan& touched) const;
   Finding describe(const Done& earlier, const AccessedSpan& first, const AccessedSpan& second, const Allocation& array,
                    Address byte) const;
   /// Each work that `is_open(work)` is compared with what the host, or its function, does.
@@ -179,7 +184,8 @@ class StreamRaces : public WorkListener, private MemoryListener {
   HostPlace comes_;           ///< of the allocation that comes next
   std::unordered_map<Address, HostPlace> allocated_at_;
   std::string left_out_;
-  bool is_lost_ = false;  ///< the order is not known any more
+  std::optional<Breach> meeting_, exchange_;  ///< see breaches()
+  bool is_lost_ = false;                      ///< the order is not known any more
 };
 
 }  // namespace scanlab::vgpu

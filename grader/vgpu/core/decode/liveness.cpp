@@ -106,6 +106,13 @@ std::vector<std::int32_t> Liveness::live_before(std::uint32_t instruction) const
   return registers;
 }
 
+bool Liveness::is_used(std::uint32_t instruction) const {
+  const RegisterSet live = live_at(flow_.blocks[flow_.block_of[instruction]], instruction + 1);
+  bool is_used = false;
+  for_each_definition(function_.instructions[instruction], [&](std::int32_t r) { is_used |= live[r]; });
+  return is_used;
+}
+
 std::vector<std::string> slots_read_unwritten(const ptx::Function& function, const ControlFlow& flow) {
   std::set<std::string> found;
   WrittenSlots written(function);

@@ -34,6 +34,8 @@ class Liveness {
   /// Registers whose values are still read when control stands before this instruction. Before the first one: those
   /// that may be read before they are written.
   std::vector<std::int32_t> live_before(std::uint32_t instruction) const;
+  /// May what this instruction defines be read?
+  bool is_used(std::uint32_t instruction) const;
   const RegisterSet& live_into(std::uint32_t block) const { return live_in_[block]; }
 
  private:

@@ -67,6 +67,7 @@ void Decoder::memory(const ptx::Instruction& in) {
   auto s = select_memory(in, function_.registers, space, width, *context_.image);
   if (!s) unknown_instruction();
 
+  s->form.is_used = s->form.has_result && liveness_.is_used(index_);
   InstFields fields{.op = {}, .imm = offset, .aux = std::bit_cast<std::uint32_t>(s->form)};
   unsigned place = in.opcode == "red" ? 1 : 0;
   for (std::size_t k = 0; k < in.operands.size(); ++k) {

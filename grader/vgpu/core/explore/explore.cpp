@@ -152,6 +152,10 @@ class Explorer {
           fault->where.line ? fmt::format(", at {}:{}", fault->where.file, fault->where.line) : "");
     } else if (const auto& mixed = run->views.locations().mixed_sizes()) {
       stop_at(*mixed);
+    } else if (const auto& line = run->views.locations().cut_off()) {
+      const SourcePlace where = own_place(*info_.module, *line);
+      result_.why_not =
+          fmt::format("more writes to the same memory than are followed, at {}:{}", where.file, where.line);
     } else {
       note_steps(s);
       keep_steps(s);

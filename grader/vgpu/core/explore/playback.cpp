@@ -124,7 +124,7 @@ bool Playback::may_act(Warp& w, const Inst* i) {
 
 Guide::Pick Playback::pick(std::span<Warp* const> able) {
   following = nullptr;
-  if (is_redundant || is_infeasible || is_cut) return {};
+  if (is_redundant || is_infeasible || is_cut || grid.views->locations().cut_off()) return {};
   const auto grant = [&](Warp* w) {
     granted = agent_of(*w);
     return Pick{w, false};

@@ -15,7 +15,7 @@ Location Location::mixed(Address address, std::uint32_t bytes, std::shared_ptr<c
   return made;
 }
 
-std::uint32_t Location::insert(std::uint32_t before, LocationWrite write) {
+std::uint32_t Location::insert(std::uint32_t before, LocationWrite write, std::size_t most_kept) {
   if (order_.size() > most_kept && before == newest()) forget_older_half();
   const std::uint32_t made = count();
   const std::uint32_t place = of(before).rank + 1;
@@ -77,14 +77,15 @@ void Locations::make_mixed(std::uint64_t granule) {
   locations_.push_back(Location::mixed(granule * granule_bytes, granule_bytes, all));
 }
 
-std::uint32_t Locations::append(std::uint32_t location, LocationWrite write) {
+std::uint32_t Locations::append(std::uint32_t location, LocationWrite write, std::uint32_t line) {
   Location& at = locations_[location];
+  if (is_exact() && at.order().size() > most_kept_ && !cut_off_) cut_off_ = line;
   std::memcpy(at.of(at.newest()).value.data(), memory_.host(at.address()), at.bytes());
-  return at.insert(at.newest(), std::move(write));
+  return at.insert(at.newest(), std::move(write), most_kept_);
 }
 
 std::uint32_t Locations::insert(std::uint32_t location, std::uint32_t before, LocationWrite write) {
-  return locations_[location].insert(before, std::move(write));
+  return locations_[location].insert(before, std::move(write), most_kept_);
 }
 
 std::uint32_t Locations::rank(KnownWrite write) const {

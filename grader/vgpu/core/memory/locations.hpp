@@ -47,25 +47,30 @@ class Location {
   const LocationWrite& all() const { return writes_.front(); }
 
   /// Sets `to` to the writes, newest first, that a thread may choose which knows of `known`, and whose places in
-  /// modification order satisfy is_offered(place).
+  /// modification order satisfy is_offered(place); of the newest 64, or, with `is_exact`, to the newest 64 that do.
+  /// False: with `is_exact`, there are more.
   template <class IsOffered>
-  void offer(std::vector<std::uint32_t>& to, std::uint32_t known, IsOffered is_offered) const {
+  bool offer(std::vector<std::uint32_t>& to, std::uint32_t known, bool is_exact, IsOffered is_offered) const {
     to.clear();
-    const std::size_t most = std::min(most_offered, order_.size());
+    const std::size_t most = is_exact ? order_.size() : std::min(most_offered, order_.size());
     const std::size_t oldest = std::max<std::size_t>(rank(known), order_.size() - most);
-    for (std::size_t k = order_.size(); k-- > oldest;)
-      if (is_offered(k)) to.push_back(order_[k]);
+    for (std::size_t k = order_.size(); k-- > oldest;) {
+      if (!is_offered(k)) continue;
+      if (to.size() == most_offered) return false;
+      to.push_back(order_[k]);
+    }
+    return true;
   }
   /// Whether another write may come right behind the one at this place.
   bool has_place_behind(std::size_t place) const {
     return place + 1 == order_.size() || !of(order_[place + 1]).is_tied;
   }
-  /// Makes a write right behind `before` in modification order, and returns its number.
-  std::uint32_t insert(std::uint32_t before, LocationWrite write);
+  /// Makes a write right behind `before` in modification order, and returns its number. Where that is the newest of
+  /// more than `most_kept` writes, the older half of them is forgotten.
+  std::uint32_t insert(std::uint32_t before, LocationWrite write, std::size_t most_kept);
 
  private:
   static constexpr std::size_t most_offered = 64;
-  static constexpr std::size_t most_kept = 1024;
 
   std::uint32_t count() const { return forgotten_ + static_cast<std::uint32_t>(writes_.size()); }
   void forget_older_half();
@@ -95,6 +100,17 @@ class Locations final : public WriteRanks {
   const LocationWrite& write_of(std::uint32_t location, std::uint32_t write) const {
     return locations_[location].of(write);
   }
+  /// From now on no write is forgotten, and none left out of what is offered, unless `cut_off` says so.
+  void be_exact() { most_kept_ = most_kept_exactly; }
+  bool is_exact() const { return most_kept_ == most_kept_exactly; }
+  /// The line of an access to a location with too many writes.
+  const std::optional<std::uint32_t>& cut_off() const { return cut_off_; }
+  /// The same as Location::offer, for an access on `line`.
+  template <class IsOffered>
+  void offer(std::vector<std::uint32_t>& to, std::uint32_t location, std::uint32_t known, std::uint32_t line,
+             IsOffered is_offered) {
+    if (!locations_[location].offer(to, known, is_exact(), is_offered) && !cut_off_) cut_off_ = line;
+  }
   /// The value that a write has left. That of the newest stands in memory.
   std::span<const std::byte> value_of(std::uint32_t location, std::uint32_t write) const;
 
@@ -104,8 +120,8 @@ class Locations final : public WriteRanks {
   template <class Visit>
   void for_each_in(Address address, std::uint64_t bytes, Visit visit) const;
 
-  /// Makes the newest write. Its value has to be stored in memory after this call.
-  std::uint32_t append(std::uint32_t location, LocationWrite write);
+  /// Makes the newest write, on `line`. Its value has to be stored in memory after this call.
+  std::uint32_t append(std::uint32_t location, LocationWrite write, std::uint32_t line);
   /// Makes a write right behind `before`, which is not the newest.
   std::uint32_t insert(std::uint32_t location, std::uint32_t before, LocationWrite write);
 
@@ -116,6 +132,7 @@ class Locations final : public WriteRanks {
  private:
   static constexpr std::uint64_t granule_bytes = 16;  // no strong access crosses a granule
   static constexpr std::size_t filter_bits = 1 << 16;
+  static constexpr std::size_t most_kept_usually = 1024, most_kept_exactly = 4096;
 
   static std::size_t filter_place(std::uint64_t granule) {
     return static_cast<std::size_t>(granule * 0x9E3779B97F4A7C15ull >> 48) % filter_bits;
@@ -127,6 +144,8 @@ class Locations final : public WriteRanks {
   std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> granules_;  ///< locations by address / granule_bytes
   std::vector<std::uint64_t> filter_;  ///< bits: whether the granule may have locations
   std::optional<MixedSizes> mixed_sizes_;
+  std::size_t most_kept_ = most_kept_usually;
+  std::optional<std::uint32_t> cut_off_;
 };
 
 /// Ranks that compare known values: a write that repeats the value before it is no newer than that one. They leave out

@@ -24,6 +24,7 @@ struct MemoryForm {
   std::uint32_t has_result : 1;    ///< atom, not red
   std::uint32_t atomic : 6;        ///< atomic_form, of atom and red
   std::uint32_t is_read_only : 1;  ///< Access::is_read_only
+  std::uint32_t is_used : 1;       ///< its result, by a later instruction
 };
 static_assert(sizeof(MemoryForm) == sizeof(std::uint32_t));
 inline MemoryForm form_of(const Inst* i) {

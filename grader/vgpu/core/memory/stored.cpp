@@ -116,8 +116,18 @@ bool counts(const Access& atomic) {
   return operation != "exch" && operation != "cas";
 }
 
+bool commutes(const Access& atomic) {
+  if (!atomic.block || !atomic.inst || atomic.phase) return false;
+  const unsigned form = form_of(atomic.inst).atomic;
+  const std::string_view operation = atomic_operation(form);
+  if (operation == "add")
+    return form != atomic_form("add", ptx::Type::f32) && form != atomic_form("add", ptx::Type::f64);
+  return operation == "and" || operation == "or" || operation == "xor" || operation == "min" || operation == "max";
+}
+
 bool orders_lanes(const Access& atomic) {
-  if (!atomic.block || !atomic.inst || atomic.phase || !form_of(atomic.inst).has_result) return false;
+  if (!atomic.block || !atomic.inst || atomic.phase) return false;
+  if (!form_of(atomic.inst).is_used && commutes(atomic)) return false;
   for (const unsigned lane : lanes_in(lanes_that_change(atomic)))
     for (const unsigned other : lanes_in(atomic.mask & ~(Mask{1} << lane)))
       if (atomic.at(other) == atomic.at(lane)) return true;

@@ -43,8 +43,11 @@ bool only_loads(const Access& atomic, unsigned lane, std::uint64_t address);
 /// Does the atomic make its value of the one that it finds, whatever that is, as atomicAdd and atomicMax do? So neither
 /// atomicExch nor a compare-and-swap.
 bool counts(const Access& atomic);
-/// Do several lanes get results of this atomic at the same place, of which one changes it? Then their order decides who
-/// gets which.
+/// Is the same left by several of this atomic, whatever their order? So by all on integers but atomicExch, atomicInc,
+/// atomicDec and a compare-and-swap, and not by sums of floats, which are rounded.
+bool commutes(const Access& atomic);
+/// Does the order matter in which lanes do this atomic at the same place? One changes it, and the other gets its
+/// result, or they do not commute.
 bool orders_lanes(const Access& atomic);
 /// Is it atom.add.f32?
 bool adds_floats(const Access& atomic);

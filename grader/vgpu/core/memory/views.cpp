@@ -88,7 +88,7 @@ bool Views::read(const StrongAccess& access, std::byte* to) {
     chooser_.happened(answer);
     return true;
   }
-  at.offer(allowed_, t.now.of(location), [](std::size_t) { return true; });
+  locations_.offer(allowed_, location, t.now.of(location), access.actor.line, [](std::size_t) { return true; });
   answer.allowed = allowed_;
   answer.chosen = chosen(MemoryChooser::Kind::read, location, allowed_, answer.by);
   answer.read = allowed_[answer.chosen];
@@ -111,11 +111,12 @@ void Views::write(const StrongAccess& access, const std::byte* from) {
     chooser_.happened(answer);
     return;
   }
-  at.offer(placed_, t.now.of(location), [&](std::size_t k) { return at.has_place_behind(k); });
+  locations_.offer(placed_, location, t.now.of(location), access.actor.line,
+                   [&](std::size_t k) { return at.has_place_behind(k); });
   answer.placed = placed_;
   answer.chosen_place = chosen(MemoryChooser::Kind::place, location, placed_, answer.by);
   if (answer.chosen_place == 0) {
-    answer.written = locations_.append(location, std::move(w));
+    answer.written = locations_.append(location, std::move(w), access.actor.line);
     std::memcpy(memory_.host(access.address), from, access.bytes);
   } else {
     std::memcpy(w.value.data(), from, access.bytes);
@@ -171,7 +172,7 @@ bool Views::update(const StrongAccess& access, const Compute& now, std::byte* ol
   };
   // Its write comes right behind the one that it reads, so there has to be a place.
   std::uint64_t number = 1;
-  at.offer(allowed_, t.now.of(location), [&](std::size_t k) {
+  locations_.offer(allowed_, location, t.now.of(location), access.actor.line, [&](std::size_t k) {
     const bool updates = effect_on(at.order()[k]) == Effect::update;
     answer.may_update |= updates;
     if (updates && !at.has_place_behind(k)) return false;
@@ -192,7 +193,7 @@ bool Views::update(const StrongAccess& access, const Compute& now, std::byte* ol
     LocationWrite w = make_write(t, answer, access, &read);
     w.is_repeat = !changes;
     if (is_newest) {
-      answer.written = locations_.append(location, std::move(w));
+      answer.written = locations_.append(location, std::move(w), access.actor.line);
       std::memcpy(host, after.data(), access.bytes);
     } else {
       w.value = after;
@@ -251,7 +252,7 @@ void Views::store(const Access& a) {
     w.writer = StrongOperation::of(a.actor, lane);
     w.turn = t.turn();
     w.writer.number = StrongOperation::first_plain + t.plain_writes++;
-    t.now.set({location, locations_.append(location, std::move(w))});
+    t.now.set({location, locations_.append(location, std::move(w), a.actor.line)});
   });
 }
 

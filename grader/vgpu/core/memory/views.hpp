@@ -41,8 +41,11 @@ class Views : public Observer {
   /// one before was not the newest.
   bool update(const StrongAccess& access, const Compute& now, std::byte* old);
   /// From now on only bar.warp.sync passes on what lanes of a warp know, as PTX has it. Until then shuffles and votes
-  /// do as well: working code relies on that.
-  void order_as_ptx() { shuffles_order_ = false; }
+  /// do as well: working code relies on that. And all that a thread may read is offered, unless locations().cut_off().
+  void order_as_ptx() {
+    shuffles_order_ = false;
+    locations_.be_exact();
+  }
   using Fence = Causality::Fence;
   void fence(const Actor& actor, Mask mask, Access::Scope scope, Fence kind);
 
