@@ -238,7 +238,8 @@ bool Client::report_access(const Access& access, const Frames& frames, std::uint
                         .to = access.device,
                         .bytes = access.bytes,
                         .value = (access.writes ? wire::access_writes : 0) | (access.stays ? wire::access_stays : 0) |
-                                 (access.is_ordered ? wire::access_is_ordered : 0)};
+                                 (access.is_ordered ? wire::access_is_ordered : 0) |
+                                 (watch.has_unseen.exchange(false) ? wire::access_follows_unseen : 0)};
   const auto payload = std::as_bytes(std::span(frames));
   is_reporting_ = true;
   in_use = wire::in_use_array | wire::in_use_page;

@@ -106,6 +106,7 @@ void HostWatch::set(Areas::iterator area, std::size_t first, std::size_t count, 
   if (how != How::open)
     for (auto kept = area->second.kept_open.lower_bound(first);
          kept != area->second.kept_open.end() && *kept < first + count; ++kept) {
+      has_unseen = true;
       if (*kept > from) change(area, from, *kept - from, how);
       from = *kept + 1;
     }
@@ -343,7 +344,9 @@ void HostWatch::was_used_by_system(Address begin, std::size_t bytes, bool writes
     std::uint64_t in_use = 0;
     const Client::Access access{one.device, one.bytes, writes, one.is_for_function && client().should_stay(),
                                 held_locks > 0};
-    if (!client().report_access(access, frames_here(0, caller), in_use) || !(in_use & wire::in_use_array))
+    const bool is_reported = client().report_access(access, frames_here(0, caller), in_use);
+    if (!is_reported) has_unseen = true;
+    if (!is_reported || !(in_use & wire::in_use_array))
       open_area(one.area);
     else if (access.stays)
       client().stay(one.device);
@@ -379,6 +382,7 @@ bool HostWatch::on_fault(Address address, bool writes, void* context) {
   tries = 0;
   const bool is_unknown_function = in_host_function && running_host_function == 0;
   if (in_call || is_unknown_function || steps == 0) {
+    has_unseen = true;
     open_area(begin);
     return true;
   }
@@ -402,7 +406,8 @@ bool HostWatch::on_fault(Address address, bool writes, void* context) {
     const bool is_ordered = held_locks > 0 || instruction.is_atomic;
     const std::size_t bytes = std::min(compared_bytes(instruction, writes), data_left);
     if (!state.report_access({device, bytes, writes, stays, is_ordered}, frames_here(at), in_use)) {
-      open_area(begin);  // another thread has the connection: nothing is known
+      has_unseen = true;  // another thread has the connection: nothing is known
+      open_area(begin);
       return true;
     }
     if (!(in_use & wire::in_use_array)) {

@@ -85,6 +85,8 @@ class HostWatch {
 
   /// The host may have waited for something since areas were looked at last.
   bool is_stale = false;
+  /// Accesses could not be reported, or cannot be.
+  std::atomic<bool> has_unseen = false;
 
  private:
   class Hold;

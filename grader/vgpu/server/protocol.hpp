@@ -72,8 +72,9 @@ enum class HostWait : std::uint64_t { none, stream, event, all };
 /// What happens to a host function (cudaLaunchHostFunc).
 enum class HostFunctionStep : std::uint64_t { submitted, begins, ended };
 
-/// Of host_access: it writes; the thread stays there; threads have an order for it (see vgpu::HostAccess).
-inline constexpr std::uint64_t access_writes = 1, access_stays = 2, access_is_ordered = 4;
+/// Of host_access: it writes; the thread stays there; threads have an order for it; it follows some that were not
+/// reported (see vgpu::HostAccess).
+inline constexpr std::uint64_t access_writes = 1, access_stays = 2, access_is_ordered = 4, access_follows_unseen = 8;
 /// What work uses that the host does not know to be done.
 inline constexpr std::uint64_t in_use_array = 1, in_use_page = 2;
 /// Of a HostPlace.

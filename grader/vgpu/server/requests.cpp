@@ -377,7 +377,8 @@ std::int32_t Requests::host_access(const Request& request, Payload place, Answer
   if (!options_.work || !options_.reports_host || pending_error_ != 0) return wire::error::success;
   const vgpu::InUse in_use = options_.work->host_accessed(
       {request.to, request.bytes, (request.value & wire::access_writes) != 0, place_of(place), request.id,
-       (request.value & wire::access_stays) != 0, (request.value & wire::access_is_ordered) != 0});
+       (request.value & wire::access_stays) != 0, (request.value & wire::access_is_ordered) != 0,
+       (request.value & wire::access_follows_unseen) != 0});
   answer.reply.value = (in_use.array ? wire::in_use_array : 0) | (in_use.page ? wire::in_use_page : 0);
   return wire::error::success;
 }
@@ -455,7 +456,7 @@ void Requests::handle(const Request& request, Payload payload, Answer& answer) {
     return;
   }
   if (kind == nullptr) throw ProtocolError("unknown request");
-  if (options_.work) report_before(request);
+  if (options_.work) report_before(request, payload);
   if (kind->nature == Kind::uses_memory) traffic.flow.comes(DataFlow::In::shares, shares_.take());
   answer.reply.error = (this->*kind->carry_out)(request, payload, answer);
   if (kind->nature == Kind::uses_memory) {

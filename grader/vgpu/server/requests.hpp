@@ -147,7 +147,7 @@ class Requests {
 
   void handle(const wire::Request& request, Payload payload, Answer& answer);
   /// What the listener to the program's work has to know of a request; called before and after it.
-  void report_before(const wire::Request& request);
+  void report_before(const wire::Request& request, Payload payload);
   void report_after(const wire::Request& request, const wire::Reply& reply);
   void report_host_wait(const wire::Request& request);
   static bool is_work(const wire::Request& request);

@@ -1,4 +1,6 @@
 // What requests say about the order of the program's work, for the listener to it.
+#include <cstring>
+
 #include "vgpu/server/requests.hpp"
 
 namespace scanlab::server {
@@ -29,7 +31,7 @@ bool Requests::is_work(const Request& request) {
   return is_memory ? is_stream_ordered(request) : kind_of(request.op)->nature == Kind::uses_memory;
 }
 
-void Requests::report_before(const Request& request) {
+void Requests::report_before(const Request& request, Payload payload) {
   // cudaMalloc and cudaFree make all streams wait (CUDA's guide, on the allocator in the order of streams). A module is
   // unloaded, and the device reset, when all is done.
   const bool is_for_all = request.op == Op::unload_module || request.op == Op::reset ||
@@ -50,6 +52,10 @@ void Requests::report_before(const Request& request) {
   if (request.op == Op::copy_to_device && is_known(request.from)) work.read_too = request.from;
   if (request.op == Op::copy_to_host && is_known(request.to)) work.written_too = request.to;
   work.bytes_too = request.bytes;
+  if (request.op == Op::launch) {
+    work.arguments.resize(payload.size() / sizeof(vgpu::Address));
+    std::memcpy(work.arguments.data(), payload.data(), work.arguments.size() * sizeof(vgpu::Address));
+  }
   work.place = call_site_;
   options_.work->work_begin(work);
 }

@@ -234,6 +234,7 @@ void GlobalRaces::touch(const AccessRun& run, How::Kind kind) {
   const bool releases = a.order == Access::Order::release || a.order == Access::Order::acq_rel;
   if (releases && !how.is_for_block)
     for (unsigned k = 0; k < run.count; ++k) block.publish(a.actor.warp + k, run.lanes_of(k));
+  has_fence_for_host_ |= releases && how.is_for_host;
   if (has_fence_for_host_ && how.writes())
     has_signal_for_host_ |=
         (fenced_for_host_[a.actor.slot] >> a.actor.warp & ((std::uint64_t{1} << run.count) - 1)) != 0;

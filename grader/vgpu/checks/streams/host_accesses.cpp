@@ -18,16 +18,29 @@ constexpr std::size_t most_function_uses = 4096;
 
 }  // namespace
 
+void StreamRaces::hear(Done& work, const HostAccess& access) {
+  if (work.is_looked_at || !work.module) return;
+  const Span here{access.address, access.address + access.bytes};
+  const auto is_signal = [&](const AccessedSpan& t) {
+    return t.site.how.is_for_host && t.site.how.writes() && first_common_byte(t.span, here);
+  };
+  if (!access.follows_unseen && !(access.bytes > 0 && std::ranges::any_of(work.spans, is_signal))) return;
+  work.is_looked_at = true;
+  if (work.has_host_fence) order_.host_knows_begun(work.place);
+}
+
 template <class IsOpen>
 InUse StreamRaces::compare_with_work(const HostAccess& access, const Allocation& array, IsOpen is_open) {
   InUse in_use;
   const Span here{access.address, access.address + access.bytes};
   const Address page = access.address / page_bytes * page_bytes;
-  for (const std::deque<Done>& line : done_)
+  for (std::deque<Done>& line : done_)
     for (auto work = line.rbegin(); work != line.rend(); ++work) {
+      hear(*work, access);
       // What cudaMemcpy has left on its way from pageable memory is nothing that a host thread can come before.
       const bool is_on_its_way = work->work.host == Work::Host::has_waited;
-      if (is_on_its_way || !is_open(*work) || (work->signals_host && exchange_)) continue;
+      const bool may_be_ordered = work->may_be_ordered();
+      if (is_on_its_way || !is_open(*work) || (may_be_ordered && exchange_)) continue;
       const AccessedSpan* conflict = nullptr;
       std::optional<Address> byte;
       for (const AccessedSpan& touched : work->spans) {
@@ -35,14 +48,19 @@ InUse StreamRaces::compare_with_work(const HostAccess& access, const Allocation&
           return touched.span.begin < begin + bytes && begin < touched.span.end;
         };
         if (!reaches_into(array.base, array.size)) continue;
-        in_use.array |= !work->signals_host;
-        in_use.page |= !work->signals_host && reaches_into(page, page_bytes);
+        const bool is_signal = work->module && touched.site.how.is_for_host;
+        if (!may_be_ordered && !(is_signal && work->is_looked_at)) {
+          in_use.array = true;
+          in_use.page |= reaches_into(page, page_bytes);
+        }
+        if (is_signal && exchange_) continue;
         if (conflict || access.bytes == 0 || !(access.writes || touched.site.how.writes())) continue;
         if ((byte = first_common_byte(touched.span, here))) conflict = &touched;
       }
       if (!conflict) continue;
       if (!exchange_) exchange_ = {Breach::What::host_exchange, place_of(*work, *conflict)};
-      if (!work->signals_host) report_host_race(*work, *conflict, access, array, *byte);
+      const bool is_signal = work->module && conflict->site.how.is_for_host;
+      if (!may_be_ordered && !is_signal) report_host_race(*work, *conflict, access, array, *byte);
     }
   return in_use;
 }
@@ -130,6 +148,10 @@ void StreamRaces::report_host_race(const Done& work, const AccessedSpan& touched
   f.parts.push_back(std::move(host));
   if (work.work.call == std::string_view("cudaMemcpy"))
     f.details.emplace_back("cudaMemcpy between two places of the device may return before it is done");
+  if (work.is_looked_at && !work.has_host_fence)
+    f.details.emplace_back(
+        "the host looks at what the kernel sets for it, which orders nothing: between the two stands no "
+        "__threadfence_system()");
   const std::string waiting = work.work.stream.is_legacy() || work.work.stream.is_per_thread
                                   ? "cudaDeviceSynchronize()"
                                   : "cudaStreamSynchronize() for " + stream + ", or cudaDeviceSynchronize(),";

@@ -93,6 +93,10 @@ void StreamOrder::host_waits_for_all() {
   for (const Line& line : lines_) host_.set(static_cast<std::size_t>(&line - lines_.data()), line.count);
 }
 
+void StreamOrder::host_knows_begun(const Place& place) {
+  if (host_.at(place.line) + 1 < place.number) host_.set(place.line, place.number - 1);
+}
+
 void StreamOrder::drop(const Stream& stream) {
   const auto line = line_by_name_.find(name_of(stream));
   if (line == line_by_name_.end()) return;

@@ -45,6 +45,8 @@ class StreamOrder {
   void host_waits(const Stream& stream);
   void host_waits(std::uint64_t event);
   void host_waits_for_all();
+  /// The host knows that this work has begun: what was before it in its stream is done.
+  void host_knows_begun(const Place& place);
   void drop(const Stream& stream);
   void drop(std::uint64_t event) { events_.erase(event); }
 

@@ -37,8 +37,8 @@ bool StreamRaces::Done::is_call_of(std::string_view name) const {
 
 bool StreamRaces::Done::is_same_as(const Done& other) const {
   return kernel == other.kernel && std::string_view(work.call) == other.work.call && work.host == other.work.host &&
-         has_fence == other.has_fence && talks_to_host == other.talks_to_host && signals_host == other.signals_host &&
-         spans == other.spans;
+         has_fence == other.has_fence && hears_host == other.hears_host && has_host_fence == other.has_host_fence &&
+         may_be_heard == other.may_be_heard && spans == other.spans;
 }
 
 StreamRaces::StreamRaces(Memory& memory, GlobalRaces& launches) : memory_(memory), launches_(launches) {
@@ -192,20 +192,7 @@ void StreamRaces::work_end() {
     spans_.clear();
   }
   now_->spans = spans_.list();
-  if (now_->module) {
-    // Which order host and kernel agree on is theirs.
-    for (const AccessedSpan& t : now_->spans) {
-      const bool writes = t.site.how.writes();
-      if (!t.site.how.is_for_host && !(launches_.has_fence_for_host() && writes)) continue;
-      const Allocation* const a = memory_.find(t.span.begin, 1);
-      if (!a) continue;
-      const bool is_for_both = a->shared || a->on_host;
-      now_->talks_to_host |= is_for_both;
-      // A __managed__ variable is shared when the host first uses it, which may be later.
-      if (is_for_both || a->label.starts_with("__managed__"))
-        now_->signals_host |= t.site.how.is_for_host || launches_.has_signal_for_host();
-    }
-  }
+  if (now_->module) note_signals();
   now_->reach.reserve(now_->spans.size());
   Address reach = 0;
   for (const AccessedSpan& t : now_->spans) now_->reach.push_back(reach = std::max(reach, t.span.end));
@@ -222,6 +209,26 @@ void StreamRaces::work_end() {
   }
   now_.reset();
   forget_known();
+}
+
+void StreamRaces::note_signals() {
+  bool has_strong = false, is_watched = true, has_plain = false;
+  for (const AccessedSpan& t : now_->spans) {
+    const bool writes = t.site.how.writes();
+    if (!t.site.how.is_for_host && !(writes && launches_.has_signal_for_host())) continue;
+    const Allocation* const a = memory_.find(t.span.begin, 1);
+    // A __managed__ variable is shared when the host first uses it, which may be later.
+    const bool is_variable = a && a->label.starts_with("__managed__");
+    if (!a || !(a->shared || a->on_host || is_variable)) continue;
+    now_->hears_host |= !writes;
+    has_strong |= writes && t.site.how.is_for_host;
+    has_plain |= writes && !t.site.how.is_for_host;
+    // The program's side sees uses of what it finds by the launch's parameters.
+    const auto is_in = [&](Address argument) { return a->contains(argument, 1); };
+    is_watched &= is_variable || std::ranges::any_of(now_->work.arguments, is_in);
+  }
+  now_->has_host_fence = launches_.has_fence_for_host();
+  now_->may_be_heard = has_strong ? !is_watched : has_plain;
 }
 
 void StreamRaces::keep() {
@@ -281,7 +288,7 @@ SourcePlace StreamRaces::place_of(const Done& work, const AccessedSpan& touched)
 void StreamRaces::compare_with(Done& earlier, std::vector<Address>& reported) {
   if (earlier.reach.back() <= now_->spans.front().span.begin || now_->reach.back() <= earlier.spans.front().span.begin)
     return;
-  const bool has_own_order = earlier.talks_to_host || now_->talks_to_host;
+  const bool has_own_order = earlier.may_be_ordered() || now_->hears_host;
   std::optional<bool> by_flags;
   for (const AccessedSpan& later : now_->spans) {
     const auto from = std::ranges::upper_bound(earlier.reach, later.span.begin) - earlier.reach.begin();

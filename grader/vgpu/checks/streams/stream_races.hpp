@@ -86,13 +86,17 @@ class StreamRaces : public WorkListener, private MemoryListener {
     std::vector<AccessedSpan> spans;  ///< by ascending first byte
     std::vector<Address> reach;       ///< for each span the last byte of it and of all before it, + 1
     bool has_fence = false;
-    bool talks_to_host = false;
-    bool signals_host = false;  ///< the host may have seen, by what it has written, that some of it is done
+    bool hears_host = false;  ///< it looks at strong words that the host may write meanwhile
+    bool has_host_fence = false;
+    bool may_be_heard = false;  ///< unnoticed: by what it has written the host may know that some of it is done
+    bool is_looked_at = false;  ///< the host has used a word that it writes for it
     std::uint64_t moment = 0;   ///< when it was submitted
     /// Later work by its line, and the arrays: what comes after the first of it that races comes after this too.
     std::vector<std::pair<std::size_t, Address>> reported;
 
     bool is_call_of(std::string_view name) const;
+    /// Host and kernel may have agreed on an order.
+    bool may_be_ordered() const { return hears_host || may_be_heard || (is_looked_at && has_host_fence); }
     bool is_same_as(const Done& other) const;
   };
 
@@ -129,6 +133,10 @@ class StreamRaces : public WorkListener, private MemoryListener {
   void compare_with(Done& earlier, std::vector<Address>& reported);
   bool may_race(const Done& earlier, const AccessedSpan& first, const AccessedSpan& second) const;
   bool is_by_flags(const Done& earlier) const;
+  /// What of the work, which has ended, host and kernel may tell each other by.
+  void note_signals();
+  /// Notes that the host uses what the work may have told it by.
+  void hear(Done& work, const HostAccess& access);
   SourcePlace place_of(const Done& work, const AccessedSpan& touched) const;
   Finding describe(const Done& earlier, const AccessedSpan& first, const AccessedSpan& second, const Allocation& array,
                    Address byte) const;

@@ -33,7 +33,8 @@ struct Work {
   } host = Host::goes_on;
   Address read_too = 0, written_too = 0;  ///< memory of the host that device code may use, at the copy's other end
   std::uint64_t bytes_too = 0;
-  HostPlace place;  ///< of the call
+  std::vector<Address> arguments;  ///< of a launch: the words of its parameters
+  HostPlace place;                 ///< of the call
 };
 
 /// The host reads or writes memory that device code may use.
@@ -44,7 +45,8 @@ struct HostAccess {
   HostPlace place;
   std::uint64_t function = 0;  ///< the host function that does it; 0: a thread of the program's own
   bool stays = false;  ///< the thread stays there until all host functions have ended, or a later access is reported
-  bool is_ordered = false;  ///< by an atomic instruction, or while the thread holds a lock
+  bool is_ordered = false;      ///< by an atomic instruction, or while the thread holds a lock
+  bool follows_unseen = false;  ///< accesses before it could not be reported
 };
 
 /// A function that a stream calls on the host (cudaLaunchHostFunc). From its begin on it may notify other threads that
