@@ -73,13 +73,15 @@ inline thread_local Frames launch_site;
 /// CUDA does not promise, that kernels of two streams run side by side, no program may rely on.
 template <class Work>
 cudaError_t submit(Client& state, cudaStream_t stream, cudaGraphNodeType type, Work work) {
-  if (Capture* capture = state.capture_of(stream)) return capture->add(&state.at(stream), type, std::move(work));
+  Frames site;
+  if (state.reports_host())
+    site = type == cudaGraphNodeTypeKernel && !launch_site.empty() ? std::exchange(launch_site, {}) : frames_here();
+  if (Capture* capture = state.capture_of(stream))
+    return capture->add(&state.at(stream), {type, std::move(work), std::move(site)});
   if (const cudaError_t error = state.refuse_implicit_capture(stream); error != cudaSuccess) return error;
   state.await_host_functions(stream);
   state.work_in(stream);
-  if (state.reports_host())
-    state.note_call_site(type == cudaGraphNodeTypeKernel && !launch_site.empty() ? std::exchange(launch_site, {})
-                                                                                 : frames_here());
+  state.note_call_site(std::move(site));
   const cudaError_t error = work(state, stream);
   state.note_work(stream);
   return error;

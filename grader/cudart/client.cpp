@@ -494,10 +494,12 @@ void Client::forget() {
 /// What every call that the virtual GPU does not offer (yet) does; make_stubs.py writes the calls themselves.
 extern "C" int scanlab_cudart_unsupported(const char* name) {
   using namespace scanlab::cudart;
-  return call([&](Client&) {
+  return call([&](Client& state) {
     static std::set<std::string> said;
-    if (said.insert(name).second)
+    if (said.insert(name).second) {
       say("%s is not supported by the virtual GPU yet: it returns cudaErrorNotSupported", name);
+      state.post({.op = wire::Op::note_unsupported}, std::as_bytes(std::span(std::string_view(name))));
+    }
     return cudaErrorNotSupported;
   });
 }

@@ -121,7 +121,7 @@ class Client {
   unsigned long long next_id = 10;  ///< of streams and events
   CUstream_st legacy_stream{0, 0, 1, {}, {}};
   std::set<cudaStream_t> per_thread_streams;  ///< of the threads that have used theirs
-  std::uint64_t streams_made = 0, per_thread_streams_made = 0;
+  std::uint64_t streams_made = 0, per_thread_streams_made = 0, branched_graphs_made = 0;
 
   /// Connects on first use. False: there is no device (said once on stderr).
   bool connect();

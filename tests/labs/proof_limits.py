@@ -64,6 +64,14 @@ CASES: dict[str, tuple[str, str, str]] = {
         "  unsigned w;\n  memcpy(&w, &s_xy[t], sizeof w);\n"
         "  if (i < n) d_y[i] = __byte_perm(w, 0, 0x4321) == 0x777777 ? identity() : s_xy[t];",
     ),
+    "the predicate of a lop3 decides": (
+        LOOKS,
+        STORE,
+        "  unsigned w, p;\n  memcpy(&w, &s_xy[t], sizeof w);\n"
+        '  asm("{.reg .pred q, z; .reg .b32 d; setp.ne.s32 z, 0, 0; lop3.or.b32 d|q, %1, 0x4b3c2d1e, 0, 0x3c, z;"\n'
+        '      "selp.s32 %0, 0, 1, q;}" : "=r"(p) : "r"(w));\n'
+        "  if (i < n) d_y[i] = p ? identity() : s_xy[t];",
+    ),
     "an atomic compares": (
         LOOKS,
         STORE,

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "autograder/device/lane_races.hpp"
 #include "autograder/element.hpp"
 #include "vgpu/checks/cost/addition_graph.hpp"
+#include "vgpu/checks/lane_races.hpp"
 #include "vgpu/core/run/device.hpp"
 #include "vgpu/core/warp/elements.hpp"
 #include "vgpu/core/warp/float_names.hpp"
@@ -121,7 +121,7 @@ class Provenance {
   std::optional<vgpu::ElementNames> names_;  ///< of maps; else of
   std::optional<vgpu::FloatNames> floats_;   ///< floats, whose table stays
   vgpu::AdditionGraph graph_;
-  LaneRaces lane_races_{device_};
+  vgpu::LaneRaces lane_races_{device_};
   bool is_attached_ = false;
   bool is_remembered_ = false, is_order_known_ = false;
 };

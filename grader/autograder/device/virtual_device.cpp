@@ -24,7 +24,6 @@
 #include "autograder/device/call_findings.hpp"
 #include "autograder/device/devices.hpp"
 #include "autograder/device/element_writes.hpp"
-#include "autograder/device/lane_races.hpp"
 #include "autograder/device/provenance.hpp"
 #include "autograder/device/replacement.hpp"
 #include "vgpu/checks/check_suite.hpp"
@@ -36,6 +35,7 @@
 #include "vgpu/checks/cost/waits.hpp"
 #include "vgpu/checks/fault_finding.hpp"
 #include "vgpu/checks/finding_order.hpp"
+#include "vgpu/checks/lane_races.hpp"
 #include "vgpu/checks/uninitialised/uninitialised.hpp"
 #include "vgpu/core/explore/exploration.hpp"
 #include "vgpu/core/run/device.hpp"
@@ -324,7 +324,7 @@ class VirtualConnection : public Connection {
   const TimeLimit* limit_ = nullptr;  ///< of the call
   ExploredCall* explored_ = nullptr;
   vgpu::Unexplored unexplored_{[this](const vgpu::Breach& breach) { explored_->add(breach); }};
-  LaneRaces lane_races_{device_};  ///< of the explored call's first execution
+  vgpu::LaneRaces lane_races_{device_};  ///< of the explored call's first execution
   std::optional<CallCounting> counting_;
   std::vector<vgpu::Fault> faults_;
   std::string output_;  ///< of kernels, in this call

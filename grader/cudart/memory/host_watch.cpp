@@ -373,7 +373,7 @@ bool HostWatch::on_fault(Address address, bool writes, void* context) {
     is_neighbour = address < area->second.data_begin || address >= area->second.data_end;
     data_left = std::min(area->second.data_end, page_of(address) + vgpu::page_bytes) - address;
     if (how != How::open && area->second.steps > 0 && steps_left_ > 0) {
-      steps = --area->second.steps;
+      steps = area->second.steps;
       --steps_left_;
     }
   }
@@ -399,6 +399,7 @@ bool HostWatch::on_fault(Address address, bool writes, void* context) {
   const auto end = reported.accesses.begin() + static_cast<std::ptrdiff_t>(count);
   const auto known = std::find(reported.accesses.begin(), end, access);
   if (known == end || !known->is_repeated) {
+    count_report(begin);
     Client& state = client();
     std::uint64_t in_use = 0;
     const bool stays = can_step && is_for_function && stepping.count == 0 && state.should_stay();
@@ -425,6 +426,11 @@ bool HostWatch::on_fault(Address address, bool writes, void* context) {
       reported.accesses[reported.count++ % reported.accesses.size()] = access;
   }
   return step(address, context);
+}
+
+void HostWatch::count_report(Address begin) {
+  const Hold hold(*this);
+  if (const auto area = areas_.find(begin); area != areas_.end() && area->second.steps > 0) --area->second.steps;
 }
 
 /// Lets one instruction use the page, and closes it again behind it.

@@ -41,7 +41,7 @@ class HostWatch {
     std::set<std::size_t> kept_open = {};  ///< of the pages: there are locks in them
     std::size_t count = 0;                 ///< of pages that are not open
     bool is_for_function = false;          ///< a host function that has not ended may use it
-    unsigned steps = 0;                    ///< accesses that are still reported before the area is opened
+    unsigned steps = 0;                    ///< different accesses that are still reported before the area is opened
   };
 
   static std::vector<How> open_pages(std::size_t bytes) {
@@ -97,6 +97,7 @@ class HostWatch {
   void apply(Areas::iterator area, std::size_t first, std::size_t count, How how);
   void close_reachable(std::span<const std::byte> bytes, std::size_t& to_read);
   bool step(Address address, void* context);
+  void count_report(Address begin);
   /// Calls visit(area, first page, pages) for each area in the range.
   template <class Visit>
   void for_each_in(Address begin, std::size_t bytes, Visit visit);

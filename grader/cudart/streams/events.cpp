@@ -25,6 +25,8 @@ cudaError_t time_of(Client& state, const CUevent_st& event, double& ns) {
   return error_of(reply);
 }
 
+}  // namespace
+
 cudaError_t record_event(Client& state, cudaEvent_t event, cudaStream_t stream) {
   event->recorded = true;
   event->capture.reset();
@@ -44,7 +46,16 @@ cudaError_t record_event(Client& state, cudaEvent_t event, cudaStream_t stream) 
   return cudaSuccess;
 }
 
-}  // namespace
+// Everything but host functions is done by the order of submission.
+void wait_event(Client& state, cudaStream_t stream, const CUevent_st& event) {
+  CUstream_st& waiting = state.at(stream);
+  waiting.sent = std::max(waiting.sent, event.sent);
+  state.work_in(stream);
+  state.post({.op = Op::wait_event, .id = event.id});
+  for (const auto& host_call : event.host_calls)
+    if (!host_call->done) waiting.host_calls.push_back(host_call);
+}
+
 }  // namespace scanlab::cudart
 
 using namespace scanlab::cudart;
@@ -99,7 +110,6 @@ cudaError_t CUDARTAPI cudaEventQuery(cudaEvent_t event) {
   });
 }
 
-// Everything but host functions is done by the order of submission.
 cudaError_t CUDARTAPI cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags) {
   return call_on(stream, [&](Client& state) -> cudaError_t {
     if (!state.valid(event)) return cudaErrorInvalidResourceHandle;
@@ -121,13 +131,7 @@ cudaError_t CUDARTAPI cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event
       waiting.capture->invalidated = true;
       return cudaErrorStreamCaptureIsolation;
     }
-    waiting.sent = std::max(waiting.sent, event->sent);
-    if (event->recorded) {
-      state.work_in(stream);
-      state.post({.op = Op::wait_event, .id = event->id});
-    }
-    for (const auto& host_call : event->host_calls)
-      if (!host_call->done) waiting.host_calls.push_back(host_call);
+    wait_event(state, stream, *event);
     return cudaSuccess;
   });
 }
@@ -139,7 +143,10 @@ cudaError_t CUDARTAPI cudaEventElapsedTime(float* milliseconds, cudaEvent_t star
     if (const cudaError_t error = check(state, end); error != cudaSuccess) return error;
     if (!start->recorded || !end->recorded || ((start->flags | end->flags) & cudaEventDisableTiming))
       return cudaErrorInvalidResourceHandle;
-    if (!has_ended(state, *start) || !has_ended(state, *end)) return cudaErrorNotReady;
+    state.want(start->host_calls);
+    state.want(end->host_calls);
+    if (state.asks_first(std::max(start->sent, end->sent)) || !has_ended(state, *start) || !has_ended(state, *end))
+      return cudaErrorNotReady;
     for (const cudaEvent_t event : {start, end}) state.note(Client::wait_for(*event));
     double from = 0, to = 0;
     if (const cudaError_t error = time_of(state, *start, from); error != cudaSuccess) return error;

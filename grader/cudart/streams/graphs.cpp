@@ -7,11 +7,14 @@
 
 namespace scanlab::cudart {
 
-cudaError_t Capture::add(cudaStream_t stream, cudaGraphNodeType type,
-                         std::function<cudaError_t(Client&, cudaStream_t)> work) {
+cudaError_t Capture::add(cudaStream_t stream, GraphNode node) {
   if (invalidated) return cudaErrorStreamCaptureInvalidated;
-  graph.nodes.push_back(std::make_shared<GraphNode>(GraphNode{type, std::move(work)}));
-  clocks[stream][stream] = graph.nodes.size();
+  CaptureClock& clock = clocks[stream];
+  node.branch = branches.try_emplace(stream, branches.size()).first->second;
+  for (const auto& [other, nodes] : clock)
+    if (other != stream && nodes > 0) node.after.push_back(nodes - 1);
+  graph.nodes.push_back(std::make_shared<GraphNode>(std::move(node)));
+  clock[stream] = graph.nodes.size();
   return cudaSuccess;
 }
 
@@ -78,6 +81,59 @@ cudaError_t destroy(std::set<Graph> Client::*known, Graph graph) {
   });
 }
 
+CUevent_st make_event(Client& state) {
+  return {cudaEventDisableTiming, state.next_id++, false, 0, {}, {}, {}};
+}
+
+/// No streams where the graph has one branch only, or too many to number.
+std::shared_ptr<Branches> make_branches(Client& state, const Graph& graph) {
+  std::size_t count = 0;
+  for (const auto& node : graph.nodes) count = std::max(count, node->branch + 1);
+  auto made = std::make_shared<Branches>();
+  made->end = make_event(state);
+  if (count < 2 || count >= wire::most_branches) return made;
+  const std::uint64_t first = ++state.branched_graphs_made * wire::most_branches;
+  for (std::size_t k = 1; k <= count; ++k) {
+    made->streams.push_back({cudaStreamNonBlocking, 0, state.next_id++, {}, {}});
+    made->streams.back().name = (first + k) | wire::stream_branch;
+  }
+  made->begin = make_event(state);
+  for (std::size_t k = 0; k < graph.nodes.size(); ++k) made->done.push_back(make_event(state));
+  return made;
+}
+
+cudaError_t run_node(Client& state, const GraphNode& node, cudaStream_t on) {
+  state.await_host_functions(on);
+  state.work_in(on);
+  state.note_call_site(node.site);
+  return node.run(state, on);
+}
+
+/// Runs the nodes in the order of their capture. The device is told which of them come after which.
+cudaError_t run(Client& state, const Graph& graph, cudaStream_t on) {
+  Branches& branches = *graph.branches;
+  if (branches.end.recorded) wait_event(state, on, branches.end);
+  if (branches.streams.empty()) {
+    for (const auto& node : graph.nodes)
+      if (const cudaError_t error = run_node(state, *node, on); error != cudaSuccess) return error;
+    return record_event(state, &branches.end, on);
+  }
+  (void)record_event(state, &branches.begin, on);
+  for (CUstream_st& stream : branches.streams) wait_event(state, &stream, branches.begin);
+  std::map<std::size_t, std::size_t> last;  // node of each branch
+  for (std::size_t k = 0; k < graph.nodes.size(); ++k) {
+    const GraphNode& node = *graph.nodes[k];
+    const cudaStream_t stream = &branches.streams[node.branch];
+    for (const std::size_t before : node.after) wait_event(state, stream, branches.done[before]);
+    if (const cudaError_t error = run_node(state, node, stream); error != cudaSuccess) return error;
+    state.note_work(stream);
+    (void)record_event(state, &branches.done[k], stream);
+    last[node.branch] = k;
+  }
+  for (const auto& [branch, node] : last) wait_event(state, on, branches.done[node]);
+  return record_event(state, &branches.end, on);
+}
+
 cudaStreamCaptureStatus status_of(const Capture* capture) {
   if (capture == nullptr) return cudaStreamCaptureStatusNone;
   return capture->invalidated ? cudaStreamCaptureStatusInvalidated : cudaStreamCaptureStatusActive;
@@ -134,6 +190,7 @@ cudaError_t CUDARTAPI cudaGraphInstantiateWithFlags(cudaGraphExec_t* executable,
   return call([&](Client& state) -> cudaError_t {
     if (executable == nullptr || !state.graphs.contains(graph)) return cudaErrorInvalidValue;
     *executable = new CUgraphExec_st{*graph};
+    (*executable)->branches = make_branches(state, *graph);
     state.executable_graphs.insert(*executable);
     return cudaSuccess;
   });
@@ -158,14 +215,8 @@ cudaError_t CUDARTAPI cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t s
     return cudaSuccess;
   });
   if (found != cudaSuccess) return found;
-  return submit(stream, cudaGraphNodeTypeGraph, [graph](Client& state, cudaStream_t on) {
-    for (const auto& node : graph.nodes) {
-      state.await_host_functions(on);
-      state.work_in(on);
-      if (const cudaError_t error = node->run(state, on); error != cudaSuccess) return error;
-    }
-    return cudaSuccess;
-  });
+  return submit(stream, cudaGraphNodeTypeGraph,
+                [graph](Client& state, cudaStream_t on) { return run(state, graph, on); });
 }
 
 cudaError_t CUDARTAPI cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count) {
@@ -191,6 +242,18 @@ cudaError_t CUDARTAPI cudaGraphDestroy(cudaGraph_t graph) {
 }
 
 cudaError_t CUDARTAPI cudaGraphExecDestroy(cudaGraphExec_t executable) {
+  (void)call([&](Client& state) -> cudaError_t {
+    if (!state.executable_graphs.contains(executable)) return cudaSuccess;
+    const Branches& branches = *executable->branches;
+    for (const CUstream_st& stream : branches.streams) state.drop(stream);
+    const auto drop = [&](const CUevent_st& event) {
+      (void)state.submit({.op = wire::Op::drop_event, .id = event.id});
+    };
+    std::ranges::for_each(branches.done, drop);
+    if (!branches.streams.empty()) drop(branches.begin);
+    drop(branches.end);
+    return cudaSuccess;
+  });
   return destroy(&Client::executable_graphs, executable);
 }
 

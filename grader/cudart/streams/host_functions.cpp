@@ -164,13 +164,16 @@ namespace {
 cudaError_t enqueue(cudaStream_t stream, HostCall host_call) {
   const auto shared = std::make_shared<HostCall>(std::move(host_call));
   return call_on(stream, [&](Client& state) -> cudaError_t {
-    if (Capture* capture = state.capture_of(stream))
-      return capture->add(&state.at(stream), cudaGraphNodeTypeHost, [shared](Client& client, cudaStream_t on) {
-        // Each launch of the graph calls it again.
+    if (Capture* capture = state.capture_of(stream)) {
+      // Each launch of the graph calls it again.
+      const auto again = [shared](Client& client, cudaStream_t on) {
         client.enqueue_host_function(on,
                                      std::make_shared<HostCall>(HostCall{shared->run, false, false, {}, shared->data}));
         return cudaSuccess;
-      });
+      };
+      return capture->add(&state.at(stream),
+                          {cudaGraphNodeTypeHost, again, state.reports_host() ? frames_here() : Frames{}});
+    }
     if (const cudaError_t error = state.refuse_implicit_capture(stream); error != cudaSuccess) return error;
     state.enqueue_host_function(stream, shared);
     return cudaSuccess;

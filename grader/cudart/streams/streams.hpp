@@ -35,10 +35,15 @@ extern thread_local std::uint64_t running_host_function;
 struct GraphNode {
   cudaGraphNodeType type = cudaGraphNodeTypeEmpty;
   std::function<cudaError_t(Client&, cudaStream_t)> run;
+  std::vector<std::uint64_t> site = {};  ///< where it was captured (Frames)
+  std::size_t branch = 0;                ///< the captured stream, by the order of their first nodes
+  std::vector<std::size_t> after = {};   ///< nodes of other branches that it comes after
 };
 
+struct Branches;
 struct Graph {
   std::vector<std::shared_ptr<const GraphNode>> nodes;
+  std::shared_ptr<Branches> branches = nullptr;  ///< of an executable graph
 };
 
 /// The nodes of each captured stream (Client::at, no special handles) that something is known to come after: a vector
@@ -52,10 +57,16 @@ struct Capture {
   std::thread::id thread;  ///< that began it
   bool invalidated = false;
   Graph graph;
-  std::map<cudaStream_t, CaptureClock> clocks;  ///< of every stream that takes part
+  std::map<cudaStream_t, CaptureClock> clocks;   ///< of every stream that takes part
+  std::map<cudaStream_t, std::size_t> branches;  ///< of those with nodes
 
-  cudaError_t add(cudaStream_t stream, cudaGraphNodeType type, std::function<cudaError_t(Client&, cudaStream_t)> work);
+  cudaError_t add(cudaStream_t stream, GraphNode node);
 };
+
+/// Records an event in a stream; in one that is being captured, its place in the graph.
+cudaError_t record_event(Client& state, cudaEvent_t event, cudaStream_t stream);
+/// What the stream is given from now on comes after the event, which stands for no place in a graph.
+void wait_event(Client& state, cudaStream_t stream, const CUevent_st& event);
 
 }  // namespace scanlab::cudart
 
@@ -80,6 +91,14 @@ struct CUevent_st {
   scanlab::cudart::HostCalls host_calls;              ///< what it comes after
   std::shared_ptr<scanlab::cudart::Capture> capture;  ///< recorded in a stream that was being captured
   scanlab::cudart::CaptureClock clock;
+};
+
+/// What stands for the branches of an executable graph while it runs: a stream each, where there are several, and
+/// events between them. Its launches come one after the other, in whatever streams they are.
+struct scanlab::cudart::Branches {
+  std::vector<CUstream_st> streams;
+  CUevent_st begin, end;
+  std::vector<CUevent_st> done;  ///< by node
 };
 
 struct CUgraph_st : scanlab::cudart::Graph {};

@@ -23,7 +23,7 @@ namespace {
 }
 
 /// A failing exec is reported through `exec_error`.
-pid_t start(const Program& program, int program_fd, int* exec_error, int output_fd) {
+pid_t start(const Program& program, int program_fd, int* exec_error, int output_fd, int error_fd) {
   int report[2];
   if (pipe2(report, O_CLOEXEC) != 0) throw_errno("pipe");
   const pid_t pid = fork();
@@ -32,6 +32,7 @@ pid_t start(const Program& program, int program_fd, int* exec_error, int output_
     // The program's end survives exec under the number that the variable names.
     const int fd = dup(program_fd);
     if (output_fd >= 0) dup2(output_fd, STDOUT_FILENO);
+    if (error_fd >= 0) dup2(error_fd, STDERR_FILENO);
     setenv(wire::fd_variable, std::to_string(fd).c_str(), 1);
     execvp(program.file, program.arguments);
     const int code = errno;
@@ -52,9 +53,10 @@ std::pair<int, int> connected_sockets() {
   return {ends[0], ends[1]};
 }
 
-int run_child(Session& session, const Program& program, int program_fd, int output_fd, const ChildEvents& events) {
+int run_child(Session& session, const Program& program, int program_fd, int output_fd, int error_fd,
+              const ChildEvents& events) {
   int exec_error = 0, status = 0;
-  const pid_t pid = start(program, program_fd, &exec_error, output_fd);
+  const pid_t pid = start(program, program_fd, &exec_error, output_fd, error_fd);
   events.started(pid);
   close(program_fd);
   if (exec_error != 0) {

@@ -33,9 +33,9 @@ struct ChildEvents {
 
 /// Starts the program with its end of the session's socket, and serves it until both the process and the connection
 /// have ended: the end of the connection does not prove that the program has ended, since it may have passed the socket
-/// on. Its standard output goes to `output_fd`, unless that is negative. Returns its status, as waitpid gives it.
-/// Throws CannotStart, std::runtime_error.
-int run_child(Session& session, const Program& program, int program_fd, int output_fd = -1,
+/// on. Its standard output goes to `output_fd`, and its standard error to `error_fd`, unless these are negative.
+/// Returns its status, as waitpid gives it. Throws CannotStart, std::runtime_error.
+int run_child(Session& session, const Program& program, int program_fd, int output_fd = -1, int error_fd = -1,
               const ChildEvents& events = {});
 
 }  // namespace scanlab::server

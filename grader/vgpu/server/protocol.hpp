@@ -38,32 +38,33 @@ enum class Op : std::uint32_t {
   share,    ///< to: an allocation's base, or id: a module and payload: a variable's mangled name → address, bytes;
             ///< a memfd of its pages by SCM_RIGHTS
   release,  ///< to
-  check_range,      ///< to, bytes: does one allocation hold all of it?
-  copy_to_device,   ///< to, bytes, offset in the staging buffer
-  copy_to_host,     ///< from, bytes, offset in the staging buffer
-  copy_on_device,   ///< to, from, bytes
-  fill,             ///< to, bytes, value: one byte
-  check_launch,     ///< as `launch` without parameters: would it be refused? Nothing runs. value: 1 when the program
-                    ///< has to ask for the error
-  launch,           ///< id: kernel, grid, block, dynamic_shared, max_dynamic_shared, payload: parameter buffer
-  synchronise,      ///< surfaces a pending fault; and as note_host_wait
-  read_output,      ///< → bytes of device printf's text, at the start of the staging buffer
-  memory_info,      ///< → bytes: free, value: all
-  record_event,     ///< id: chosen by the program; remembers the device's own clock, after all that was asked before;
-                    ///< stream; value 1: its time only, its place in the stream was reported before
-  event_time,       ///< id → time: of the event's last record, in ns
-  drop_event,       ///< id
-  occupancy,        ///< id: kernel, bytes: threads, dynamic_shared → value: blocks a multiprocessor
-  reset,            ///< frees what this program allocated and unloads its modules
-  set_heap_limit,   ///< bytes: what malloc() in kernels may give in all
-  note_error_read,  ///< the program has asked for the error of the launches that were refused so far
-  wait_event,       ///< stream, id: what the stream is given from now on comes after the event
-  note_host_wait,   ///< the host has waited. value: HostWait; stream or id: an event
-  drop_stream,      ///< stream
-  note_call_site,   ///< payload: the HostPlace of the call whose work comes next
-  host_access,      ///< to, bytes (0: only asks), value: bits of access_…, id: of a host function, or 0, payload:
-                    ///< HostPlace → value: bits of in_use_…
-  host_function,    ///< id, stream, value: HostFunctionStep
+  check_range,       ///< to, bytes: does one allocation hold all of it?
+  copy_to_device,    ///< to, bytes, offset in the staging buffer
+  copy_to_host,      ///< from, bytes, offset in the staging buffer
+  copy_on_device,    ///< to, from, bytes
+  fill,              ///< to, bytes, value: one byte
+  check_launch,      ///< as `launch` without parameters: would it be refused? Nothing runs. value: 1 when the program
+                     ///< has to ask for the error
+  launch,            ///< id: kernel, grid, block, dynamic_shared, max_dynamic_shared, payload: parameter buffer
+  synchronise,       ///< surfaces a pending fault; and as note_host_wait
+  read_output,       ///< → bytes of device printf's text, at the start of the staging buffer
+  memory_info,       ///< → bytes: free, value: all
+  record_event,      ///< id: chosen by the program; remembers the device's own clock, after all that was asked before;
+                     ///< stream; value 1: its time only, its place in the stream was reported before
+  event_time,        ///< id → time: of the event's last record, in ns
+  drop_event,        ///< id
+  occupancy,         ///< id: kernel, bytes: threads, dynamic_shared → value: blocks a multiprocessor
+  reset,             ///< frees what this program allocated and unloads its modules
+  set_heap_limit,    ///< bytes: what malloc() in kernels may give in all
+  note_error_read,   ///< the program has asked for the error of the launches that were refused so far
+  wait_event,        ///< stream, id: what the stream is given from now on comes after the event
+  note_host_wait,    ///< the host has waited. value: HostWait; stream or id: an event
+  drop_stream,       ///< stream
+  note_call_site,    ///< payload: the HostPlace of the call whose work comes next
+  host_access,       ///< to, bytes (0: only asks), value: bits of access_…, id: of a host function, or 0, payload:
+                     ///< HostPlace → value: bits of in_use_…
+  host_function,     ///< id, stream, value: HostFunctionStep
+  note_unsupported,  ///< payload: the name of a call that the program's side does not have
 };
 
 /// What the host has waited for.
@@ -102,6 +103,8 @@ inline constexpr std::uint32_t flag_alone = 128;          ///< the program has o
 inline constexpr std::uint32_t flag_misnamed = 256;       ///< of copy_on_device: its kind calls one end the host's
 /// Bits of Request::stream; below them its number: 0 is the legacy default stream.
 inline constexpr std::uint64_t stream_non_blocking = std::uint64_t{1} << 63, stream_per_thread = std::uint64_t{1} << 62;
+/// A branch of a graph, whose number is the graph's times most_branches, and its own from 1.
+inline constexpr std::uint64_t stream_branch = std::uint64_t{1} << 61, most_branches = 256;
 /// Bits of Reply::flags.
 inline constexpr std::uint32_t flag_sticky = 1;  ///< `error` stays until the device is reset
 
@@ -109,7 +112,7 @@ inline constexpr std::uint32_t flag_sticky = 1;  ///< `error` stays until the de
 constexpr bool may_be_quiet(Op op) {
   constexpr Op quiet[] = {Op::launch,          Op::fill,        Op::copy_on_device, Op::record_event,
                           Op::note_error_read, Op::wait_event,  Op::note_host_wait, Op::drop_stream,
-                          Op::note_call_site,  Op::host_access, Op::host_function};
+                          Op::note_call_site,  Op::host_access, Op::host_function,  Op::note_unsupported};
   return std::ranges::find(quiet, op) != std::end(quiet);
 }
 

@@ -7,19 +7,27 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <condition_variable>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <map>
+#include <mutex>
 #include <stdexcept>
+#include <stop_token>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "vgpu/checks/check_suite.hpp"
 #include "vgpu/checks/cost/thread_orders.hpp"
+#include "vgpu/checks/lane_races.hpp"
 #include "vgpu/core/run/report.hpp"
 #include "vgpu/ptx/module.hpp"
 #include "vgpu/server/child.hpp"
@@ -34,15 +42,23 @@ namespace {
 constexpr std::size_t most_reruns = 256;
 /// How long these may take, as a share of what the exploration may.
 constexpr double share_of_reruns = 0.25;
+/// One that has not ended by then, nor in ten times the first run's time, is ended.
+constexpr double least_seconds_of_rerun = 5;
+/// No limit.
+constexpr double most_seconds = 1e6;
 /// Words of a result that are listed.
 constexpr std::size_t words = 16;
 
 struct ProgramRun {
-  int status = 0;  ///< as waitpid gives it
-  std::string output;
-  std::string problem;  ///< the kit's own, or a program that could not be started
+  int status = 0;              ///< as waitpid gives it
+  std::string output, errors;  ///< what it prints, on standard output and standard error
+  std::string problem;         ///< the kit's own, or a program that could not be started
   std::vector<std::string> faults;
-  bool kernels_print = false;
+  bool is_lacking = false;  ///< a kernel was not run, since the virtual GPU cannot run it
+  bool has_ended = true;    ///< by itself
+  Traffic traffic;
+
+  bool prints_as(const ProgramRun& other) const { return output == other.output && errors == other.errors; }
 };
 
 std::string contents(int fd) {
@@ -52,23 +68,66 @@ std::string contents(int fd) {
   return text;
 }
 
-/// Runs the program on the device, with its standard output caught.
-ProgramRun run_program(vgpu::Device& device, const Program& program, SessionOptions options) {
+int make_file() {
+  const int file = memfd_create("output", MFD_CLOEXEC);
+  if (file < 0) throw std::runtime_error(fmt::format("memfd_create: {}", std::strerror(errno)));
+  return file;
+}
+
+/// Ends a process that goes on for longer than so many seconds.
+class Watchdog {
+ public:
+  explicit Watchdog(std::chrono::duration<double> most) : most_(most) {}
+  void started(pid_t pid) {
+    waiter_ = std::jthread([this, pid](const std::stop_token& stop) {
+      std::unique_lock hold(mutex_);
+      if (changed_.wait_for(hold, stop, most_, [this] { return is_done_; }) || stop.stop_requested()) return;
+      has_barked_ = true;
+      kill(pid, SIGKILL);
+    });
+  }
+  void ended() {
+    const std::lock_guard hold(mutex_);
+    is_done_ = true;
+    changed_.notify_all();
+  }
+  bool has_barked() const { return has_barked_; }
+
+ private:
+  const std::chrono::duration<double> most_;
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  bool is_done_ = false;
+  std::atomic<bool> has_barked_ = false;
+  std::jthread waiter_;
+};
+
+/// Runs the program on the device, with what it prints caught, for at most so long.
+ProgramRun run_program(vgpu::Device& device, const Program& program, SessionOptions options,
+                       std::chrono::duration<double> most) {
   ProgramRun result;
   const auto [session_fd, program_fd] = connected_sockets();
-  const int output = memfd_create("output", MFD_CLOEXEC);
-  if (output < 0) throw std::runtime_error(fmt::format("memfd_create: {}", std::strerror(errno)));
-  options.on_fault = [&](const vgpu::Fault& fault) { result.faults.push_back(fault.text()); };
+  const int output = make_file(), errors = make_file();
+  options.on_fault = [&](const vgpu::Fault& fault) {
+    result.faults.push_back(fault.text());
+    result.is_lacking |= fault.kind == vgpu::Fault::Kind::unsupported;
+  };
   Session session(device, session_fd, std::move(options));
   try {
-    result.status = run_child(session, program, program_fd, output);
+    Watchdog watchdog(most);
+    const ChildEvents events{.started = [&](pid_t pid) { watchdog.started(pid); },
+                             .ended = [&](int) { watchdog.ended(); }};
+    result.status = run_child(session, program, program_fd, output, errors, events);
+    result.has_ended = !watchdog.has_barked();
     result.output = contents(output);
-    result.kernels_print = session.traffic().output > 0;
+    result.errors = contents(errors);
+    result.traffic = session.traffic();
     result.problem = session.internal_error();
   } catch (const CannotStart& error) {
     result.problem = error.what();
   }
   close(output);
+  close(errors);
   return result;
 }
 
@@ -116,15 +175,25 @@ class Proof {
     session.reports_host = true;
     HostLines host_lines(program_.file);
     checks.locate_host_by(std::ref(host_lines));
-    session.before_launch = [&](const vgpu::LaunchRequest& launch) { explore(*device, launch); };
+    vgpu::LaneRaces lane_races(*device);
+    bool are_lanes_watched = false;
+    session.before_launch = [&](const vgpu::LaunchRequest& launch) {
+      if (!std::exchange(are_lanes_watched, are_lanes_watched || device->may_shuffle()) && are_lanes_watched)
+        lane_races.begin();
+      explore(*device, launch);
+    };
     setenv(wire::watch_variable, "1", 1);
-    const ProgramRun base = run_program(*device, program_, std::move(session));
+    const auto begin = std::chrono::steady_clock::now();
+    const ProgramRun base =
+        run_program(*device, program_, std::move(session), std::chrono::duration<double>(most_seconds));
+    base_seconds_ = seconds_since(begin);
     if (!base.problem.empty()) {
       fmt::print(stderr, "vgpu-run: {}\n", base.problem);
       return exit_kit;
     }
     fmt::print("{}", base.output);
     std::fflush(stdout);
+    fmt::print(stderr, "{}", base.errors);
     for (const std::string& fault : base.faults) fmt::print(stderr, "{}\n", fault);
     const vgpu::CheckSuite::Findings found = checks.findings();
     const auto is_mistake = [](const vgpu::Finding& f) { return f.weight == vgpu::Finding::Weight::mistake; };
@@ -132,9 +201,14 @@ class Proof {
     if (mistake != found.list.end() && broken_.empty()) fmt::print(stderr, "{}\n", with_short_paths(mistake->text()));
     has_mistake_in_run_ = !base.faults.empty() || (mistake != found.list.end() && broken_.empty());
     for (const vgpu::Breach& breach : checks.breaches()) note({breach.text(), ""});
+    for (const vgpu::Breach& breach : lane_races.breaches()) note({breach.text(), ""});
+    if (const std::string& label = checks.uninitialised().unwritten_copied(); !label.empty())
+      note({fmt::format("a copy takes what nobody has written, of {}", label), ""});
+    if (!base.traffic.unsupported.empty())
+      note({fmt::format("the program uses {}, which the virtual GPU does not have", base.traffic.unsupported), ""});
     if (options_.lists_outcomes) {
       list();
-    } else {
+    } else if (base.faults.empty()) {
       for (const Launch& launch : launches_)
         for (const Result& result : launch.results) compare(base, launch, result);
     }
@@ -243,15 +317,26 @@ class Proof {
     schedule.order = vgpu::Schedule::Order::weak;
     schedule.trail = result.trail;
     const auto device = make_device(schedule);
-    const ProgramRun other = run_program(*device, program_, {});
+    const std::chrono::duration<double> most(std::max(least_seconds_of_rerun, 10 * base_seconds_));
+    const ProgramRun other = run_program(*device, program_, {}, most);
     rerun_seconds_ += seconds_since(begin);
-    if (other.status == base.status && other.output == base.output && other.faults.empty()) return;
+    if (!other.has_ended) {
+      fmt::print(stderr, "NOT ALL results tried: with one of launch {} ({}) the program does not end within {:.0f} s\n",
+                 launch.number, launch.kernel, most.count());
+      has_untried_ = true;
+      is_exhaustive_ = false;
+      return;
+    }
+    if (other.status == base.status && other.prints_as(base) && other.faults.empty()) return;
     is_refuted_ = true;
     fmt::print(stderr, "REFUTED: one of {} executions of launch {} ({}) gives another result\n", launch.executions,
                launch.number, launch.kernel);
-    fmt::print(stderr, "  the program {}, and {} without it\n", ending(other.status), ending(base.status));
-    if (other.output != base.output)
-      fmt::print(stderr, "  it prints: {}\n", first_difference(base.output, other.output));
+    if (other.status == base.status)
+      fmt::print(stderr, "  the program {} as before\n", ending(other.status));
+    else
+      fmt::print(stderr, "  the program {} then, where it {} before\n", ending(other.status), ending(base.status));
+    for (const auto& [was, is] : {std::pair(base.output, other.output), std::pair(base.errors, other.errors)})
+      if (is != was) fmt::print(stderr, "  it prints: {}\n", first_difference(was, is));
     for (const std::string& fault : other.faults) fmt::print(stderr, "{}\n", fault);
     for (const vgpu::StaleRead& read : device->stale_reads()) fmt::print(stderr, "{}\n", read.text());
     print_again(result.trail);
@@ -279,7 +364,10 @@ class Proof {
     if (is_refuted_) return exit_findings;
     if (options_.lists_outcomes)
       return code != 0 ? code : !base.faults.empty() ? exit_findings : is_exhaustive_ ? 0 : exit_kit;
-    if (has_mistake_in_run_) fmt::print(stderr, "NOT PROVED: the run itself has the mistake above\n");
+    if (base.is_lacking)
+      fmt::print(stderr, "NOT PROVED: the virtual GPU cannot run the program, as said above\n");
+    else if (has_mistake_in_run_)
+      fmt::print(stderr, "NOT PROVED: the run itself has the mistake above\n");
     for (const Broken& broken : broken_) {
       fmt::print(stderr, "NOT PROVED: {}\n", with_short_paths(broken.text));
       if (!broken.trail.empty()) print_again(broken.trail);
@@ -290,12 +378,15 @@ class Proof {
                  "TESTED for this input, not proved: the program does the same with each of {} executions, each of one "
                  "launch by itself; a launch leaves different results, and later ones were explored from one of them\n",
                  executions_);
+    else if (is_exhaustive_ && !is_broken && count_ == 0)
+      fmt::print(stderr, "NOTHING to prove: the program launches no kernel\n");
     else if (is_exhaustive_ && !is_broken)
       fmt::print(stderr,
                  "PROVED for this input, if the host does the same in each run: {} launch{}, {} of which with blocks "
-                 "that talk; {} executions, all alike{}\n",
-                 count_, count_ == 1 ? "" : "es", talking_, executions_,
-                 base.kernels_print ? ", apart from what kernels print" : "");
+                 "that talk; {} execution{}, all alike{}\n",
+                 count_, count_ == 1 ? "" : "es", talking_, executions_, executions_ == 1 ? "" : "s",
+                 base.traffic.output > 0 ? ", apart from what kernels print" : "");
+    if (base.is_lacking) return exit_kit;
     if (code != 0) return code;
     if (is_broken) return exit_findings;
     return is_exhaustive_ && !is_each_by_itself_ ? 0 : exit_kit;
@@ -306,7 +397,7 @@ class Proof {
   std::vector<Launch> launches_;
   std::size_t count_ = 0, talking_ = 0, reruns_ = 0;
   std::uint64_t runs_ = 0, executions_ = 0;
-  double used_seconds_ = 0, rerun_seconds_ = 0;
+  double used_seconds_ = 0, rerun_seconds_ = 0, base_seconds_ = 0;
   bool is_exhaustive_ = true, is_refuted_ = false, has_untried_ = false;
   std::vector<Broken> broken_;
   vgpu::Unexplored unexplored_{[this](const vgpu::Breach& breach) { note({breach.text(), ""}); }};

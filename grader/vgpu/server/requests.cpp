@@ -389,6 +389,11 @@ std::int32_t Requests::host_function(const Request& request, Payload, Answer&) {
   return wire::error::success;
 }
 
+std::int32_t Requests::note_unsupported(const Request&, Payload name, Answer&) {
+  if (traffic.unsupported.empty()) traffic.unsupported = text_of(name);
+  return wire::error::success;
+}
+
 std::int32_t Requests::nothing(const Request&, Payload, Answer&) {
   return wire::error::success;
 }
@@ -433,6 +438,7 @@ const Requests::Kind* Requests::kind_of(Op op) {
       {Op::note_call_site, &R::note_call_site, after_fault, places},
       {Op::host_access, &R::host_access, after_fault, places},
       {Op::host_function, &R::host_function, after_fault},
+      {Op::note_unsupported, &R::note_unsupported, after_fault, name},
   };
   const Kind* kind = std::ranges::find(kinds, op, &Kind::op);
   return kind == std::end(kinds) ? nullptr : kind;

@@ -31,6 +31,7 @@ struct Traffic {
   std::uint64_t allocations = 0, releases = 0;
   std::uint64_t shared = 0;           ///< allocations and variables that the host could see without a copy at any time
   vgpu::HostPlace misnamed_at;        ///< the first of them
+  std::string unsupported;            ///< the first call that the program's side does not have; empty: none was called
   std::uint64_t misnamed_copies = 0;  ///< between two device pointers, of a kind that calls one of them the host's
   std::uint64_t output = 0;           ///< bytes of device printf
   std::uint64_t output_dropped = 0;   ///< those of them beyond SessionOptions::output_bytes
@@ -143,7 +144,7 @@ class Requests {
   Handler hello, load_module, unload_module, find_kernel, find_symbol, allocate, share, release, check_range, copy,
       copy_on_device, fill, check_launch, launch, synchronise, read_output, memory_info, record_event, event_time,
       drop_event, occupancy, reset, set_heap_limit, note_error_read, note_call_site, host_access, host_function,
-      nothing;
+      note_unsupported, nothing;
 
   void handle(const wire::Request& request, Payload payload, Answer& answer);
   /// What the listener to the program's work has to know of a request; called before and after it.

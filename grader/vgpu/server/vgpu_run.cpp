@@ -408,7 +408,7 @@ int run(Arguments& arguments) {
     if (WIFSIGNALED(status)) cancelled = true;  // nothing waits for its kernels any more
   };
   TimeLimit time_limit(arguments.seconds);
-  const int status = server::run_child(session, arguments.program, program_fd, -1,
+  const int status = server::run_child(session, arguments.program, program_fd, -1, -1,
                                        {.started = [](pid_t pid) { child_pid = pid; }, .ended = ended});
   reports.print();
   reports.print_counts();
@@ -462,6 +462,10 @@ int run(Arguments& arguments) {
   // Without that kernel's results, what the program has printed is nothing that a GPU would; unless it knows of it.
   if (is_lacking && session.traffic().unread_refusals > 0 && !WIFSIGNALED(status)) return server::exit_kit;
   const bool is_wrong = checks && (has_fault || findings.has_mistake());
+  if (const std::string name = session.traffic().unsupported; checks && !is_wrong && !name.empty() && status == 0) {
+    fmt::print(stderr, "vgpu-run: not checked: the program uses {}, which the virtual GPU does not have\n", name);
+    return server::exit_kit;
+  }
   if (time_limit.is_over() && WIFSIGNALED(status)) {
     fmt::print(stderr,
                "vgpu-run: {} was ended after {} seconds, the time limit; --seconds N allows more, 0 all it takes\n",

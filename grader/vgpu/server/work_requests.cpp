@@ -15,7 +15,8 @@ namespace {
 Stream stream_of(const Request& request) {
   Stream stream;
   stream.number = static_cast<std::uint32_t>(request.stream);
-  stream.is_non_blocking = (request.stream & wire::stream_non_blocking) != 0;
+  stream.is_branch = (request.stream & wire::stream_branch) != 0;
+  stream.is_non_blocking = stream.is_branch || (request.stream & wire::stream_non_blocking) != 0;
   stream.is_per_thread = (request.stream & wire::stream_per_thread) != 0;
   return stream;
 }
@@ -32,10 +33,10 @@ bool Requests::is_work(const Request& request) {
 }
 
 void Requests::report_before(const Request& request, Payload payload) {
-  // cudaMalloc and cudaFree make all streams wait (CUDA's guide, on the allocator in the order of streams). A module is
+  // cudaFree makes the host wait; that cudaMalloc does, or any other call that allocates, is said nowhere. A module is
   // unloaded, and the device reset, when all is done.
   const bool is_for_all = request.op == Op::unload_module || request.op == Op::reset ||
-                          ((request.op == Op::allocate || request.op == Op::release) && !is_stream_ordered(request));
+                          (request.op == Op::release && !is_stream_ordered(request));
   if (is_for_all) options_.work->host_waited_for_all();
   if (request.op == Op::allocate) options_.work->allocation_comes(call_site_);
   if (!is_work(request)) return;

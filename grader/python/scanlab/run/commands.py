@@ -97,7 +97,7 @@ def run(
     for path in given.files:
         read_source(path)
     flags = [flag for folder in include or [] for flag in ("-I", str(folder.absolute()))] + list(nvcc_flag or [])
-    if check and device is DeviceName.vgpu:
+    if (check or prove) and device is DeviceName.vgpu:
         flags += HOST_LINES
     try:
         objects = compile_all(given.files, device.value, flags)

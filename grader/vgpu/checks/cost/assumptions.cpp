@@ -9,12 +9,23 @@
 
 namespace scanlab::vgpu {
 
+namespace {
+
+/// "scan.cu:27", or the name of a call whose line is not known.
+std::string name_of(const SourcePlace& place) {
+  if (place.line != 0) return place_text(place);
+  return place.function.empty() ? "a line of the program" : place.function;
+}
+
+}  // namespace
+
 std::string Breach::text() const {
   if (what == What::host) return "the host reads elements, or copies parts of them";
   if (what == What::work_order)
-    return where.line == 0 ? "the order of the streams' work could not be followed"
-                           : fmt::format("{} and {} use the same memory, and no stream orders the two",
-                                         place_text(other), place_text(where));
+    return other.line == 0 && other.function.empty()
+               ? "the order of the streams' work could not be followed"
+               : fmt::format("{} and {} use the same memory, and no stream orders the two", name_of(other),
+                             name_of(where));
   const char* does = "";
   switch (what) {
     case What::element:
@@ -33,7 +44,7 @@ std::string Breach::text() const {
       does = "asks which lanes are active at that moment, which no order of warps decides";
       break;
     case What::barrier_state:
-      does = "asks how far a barrier object is, and does not only wait for it";
+      does = "asks how far a barrier object is, by more than a plain loop that waits for it";
       break;
     case What::heap_place:
       does = "calls malloc() in a kernel, and an order of threads decides where that finds room";
@@ -60,14 +71,16 @@ std::string Breach::text() const {
       does = "relies on a shuffle or a vote to order memory between lanes, which __syncwarp() does";
       break;
     case What::host_exchange:
-      does = "uses memory that the host uses too, without knowing that the kernel is done";
+      does = "uses memory that the host uses too, without knowing that this is done";
+      break;
+    case What::host_function:
+      does = "gives the device a function of the host, which runs beside the program";
       break;
     case What::host:
     case What::work_order:
       break;
   }
-  return where.line == 0 ? fmt::format("a line of the program {}", does)
-                         : fmt::format("{}:{} {}", where.file, where.line, does);
+  return fmt::format("{} {}", name_of(where), does);
 }
 
 void Assumptions::rearranges(std::uint32_t word, std::uint32_t result, std::uint32_t other, Place place) {

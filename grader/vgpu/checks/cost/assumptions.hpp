@@ -36,10 +36,11 @@ struct Breach {
     barrier_order,  ///< which threads meet at a barrier for a number of them
     warp_order,     ///< a shuffle or a vote is taken for a barrier of memory
     work_order,     ///< launches or copies that no stream orders meet in memory
-    host_exchange,  ///< the host uses memory that a kernel uses, which it does not know to be done
+    host_exchange,  ///< the host uses memory that work uses which it does not know to be done
+    host_function,  ///< a function of the host runs beside it
   };
   What what = What::element;
-  SourcePlace where;       ///< unknown for `host`
+  SourcePlace where;       ///< unknown for `host`; a call whose line is unknown is named as its function
   SourcePlace other = {};  ///< of the other side of `work_order`
 
   /// Whether only the order of threads is in question: the result holds for the orders that were run.
@@ -74,7 +75,7 @@ class Assumptions {
 
  private:
   static constexpr std::size_t most = 1 << 16;  ///< a program that looks at elements all the time is soon known
-  static constexpr std::size_t kinds = static_cast<std::size_t>(Breach::What::host_exchange) + 1;
+  static constexpr std::size_t kinds = static_cast<std::size_t>(Breach::What::host_function) + 1;
   using Words = std::unordered_map<std::uint32_t, Place>;
 
   template <class Known, class Key>

@@ -95,6 +95,7 @@ void GlobalRaces::kernel_begin(const KernelInfo& kernel) {
   found_.clear();
   guesses_.clear();
   has_fence_ = has_fence_for_host_ = has_signal_for_host_ = false;
+  constants_.clear();
   read_only_in_ = nullptr;
 }
 
@@ -200,7 +201,17 @@ void GlobalRaces::loads(const AccessRun& run) {
                                                     .bytes = static_cast<std::uint8_t>(run.first.bytes)});
     return;
   }
+  if (run.first.space == ptx::StateSpace::constant)
+    for (unsigned k = 0; k < run.count; ++k) {
+      const Access one = run.of(k);
+      for_each_lane(one.mask, [&](unsigned lane) { constants_.emplace(one.at(lane), one.actor.line, one.bytes); });
+    }
   if (run.first.order != Access::Order::weak) synchronise(run, BlockSync::Effect::reads);
+}
+
+void GlobalRaces::collect(AccessedSpans& spans) const {
+  shadow_.collect(spans);
+  for (const auto& [address, line, bytes] : constants_) spans.add(address, 0, 1, bytes, {{}, line, bytes});
 }
 
 void GlobalRaces::stores(const AccessRun& run) {
@@ -250,7 +261,11 @@ void GlobalRaces::fence(const Actor& actor, Mask lanes, Access::Scope scope) {
     has_fence_for_host_ = true;
     fenced_for_host_[actor.slot] |= std::uint64_t{1} << actor.warp;
   }
-  block_of(actor).fence(actor.warp, lanes, scope);
+  // Lanes that fence together wait for each other, which orders none of their accesses in PTX.
+  if (order_ == LaneOrder::ptx)
+    for_each_lane(lanes, [&](unsigned lane) { block_of(actor).fence(actor.warp, Mask{1} << lane, scope); });
+  else
+    block_of(actor).fence(actor.warp, lanes, scope);
 }
 
 void GlobalRaces::conflict(const GlobalConflict& c) {

@@ -59,7 +59,7 @@ class GlobalRaces : public Check, private ConflictSink<GlobalConflict> {
   /// Called at the end of each launch; then what follows can be asked of it.
   std::function<void(const KernelInfo&)> at_end;
   /// All that it has touched.
-  void collect(AccessedSpans& spans) const { shadow_.collect(spans); }
+  void collect(AccessedSpans& spans) const;
   /// Lines of its plain reads whose values were only guesses (open_reads.hpp).
   const std::set<std::uint32_t>& guesses() const { return guesses_; }
   /// Threads of it have ordered accesses for others: other blocks; the host.
@@ -100,6 +100,7 @@ class GlobalRaces : public Check, private ConflictSink<GlobalConflict> {
   std::map<Key, Found> found_;            ///< in this launch
   std::map<Key, GlobalConflict> to_ask_;  ///< of one line, the first each: are they updates?
   std::set<std::uint32_t> guesses_;       ///< in this launch
+  std::set<std::tuple<Address, std::uint32_t, std::uint32_t>> constants_;  ///< that were read: address, line, bytes
   bool has_fence_ = false, has_fence_for_host_ = false, has_signal_for_host_ = false;
   std::vector<std::uint64_t> fenced_for_host_;  ///< by resident place: a bit for each warp
   const Memory* read_only_in_ = nullptr;  ///< where this launch has a load of what it may not write; null: it has none

@@ -104,8 +104,9 @@ GlobalHow how_of(const HostAccess& access) {
 std::vector<Finding::Part> StreamRaces::parts_of_work(const Done& work, const AccessedSpan& touched) const {
   Finding::Part uses = part_of_host(work.work.place);
   Finding::Part launched = uses;
-  uses.actors = fmt::format("{} in {}{}", name_of(work), vgpu::name_of(work.work.stream),
-                            work.work.stream.is_non_blocking ? " (cudaStreamNonBlocking)" : "");
+  uses.actors =
+      fmt::format("{} in {}{}", name_of(work), vgpu::name_of(work.work.stream),
+                  work.work.stream.is_non_blocking && !work.work.stream.is_branch ? " (cudaStreamNonBlocking)" : "");
   uses.does = work.is_call_of(frees)       ? "frees it"
               : work.is_call_of(allocates) ? "allocates it"
                                            : what_does(touched.site.how);
@@ -152,9 +153,10 @@ void StreamRaces::report_host_race(const Done& work, const AccessedSpan& touched
     f.details.emplace_back(
         "the host looks at what the kernel sets for it, which orders nothing: between the two stands no "
         "__threadfence_system()");
-  const std::string waiting = work.work.stream.is_legacy() || work.work.stream.is_per_thread
-                                  ? "cudaDeviceSynchronize()"
-                                  : "cudaStreamSynchronize() for " + stream + ", or cudaDeviceSynchronize(),";
+  const std::string waiting =
+      work.work.stream.is_legacy() || work.work.stream.is_per_thread || work.work.stream.is_branch
+          ? "cudaDeviceSynchronize()"
+          : "cudaStreamSynchronize() for " + stream + ", or cudaDeviceSynchronize(),";
   const bool is_set = std::string_view(work.work.call).starts_with("cudaMemset");
   f.advice = fmt::format("the host has not waited for {}, which may still run: {}; call {} between the two",
                          work.module ? "the kernel"
@@ -178,6 +180,7 @@ void StreamRaces::host_function(const HostFunction& function) {
     if (!order_.submit(function.stream, Work::Host::goes_on, turn))
       return give_up("there are too many streams to follow");
     functions_[function.id] = {function.stream, function.place, turn, moment_, {}};
+    if (!function_) function_ = {Breach::What::host_function, part_of_host(function.place).where};
     return;
   }
   const auto found = functions_.find(function.id);

@@ -27,6 +27,7 @@ StreamOrder::Line* StreamOrder::line_of(const Stream& stream) {
   }
   line->stream = stream;
   line->known = line->waits = {};
+  line->last_wait = LastWait::none;
   line->is_dropped = false;
   line_by_name_.emplace(name_of(stream), static_cast<std::size_t>(line - lines_.begin()));
   return &*line;
@@ -52,6 +53,8 @@ bool StreamOrder::submit(const Stream& stream, Work::Host host, Place& place) {
   if (host == Work::Host::has_waited) host_.join(line->known);
   known_ = line->known;
   waits_ = line->waits;
+  last_wait_ = line->last_wait;
+  waited_for_ = line->waited_for;
   place = {static_cast<std::size_t>(line - lines_.data()), ++line->count};
   line->known.set(place.line, place.number);
   if (host == Work::Host::waits) host_.join(line->known);
@@ -74,10 +77,13 @@ bool StreamOrder::wait(const Stream& stream, std::uint64_t event) {
   Line* const line = arrive(stream);
   if (!line) return false;
   const auto recorded = events_.find(event);
+  line->last_wait = LastWait::unrecorded;
   if (recorded == events_.end()) return true;
   const Event& event_then = recorded->second;
   line->known.join(event_then.known);
   line->waits.set(event_then.line, event_then.number + 1);
+  line->waited_for = lines_[event_then.line].stream;
+  line->last_wait = line->waited_for == stream ? LastWait::own : LastWait::other;
   return true;
 }
 

@@ -30,6 +30,10 @@ class StreamOrder {
   bool comes_after(const Place& place) const { return known_.at(place.line) >= place.number; }
   /// It does not, but its stream waits for an event of that one's stream: one that was recorded too early.
   bool has_waited_too_early(const Place& place) const;
+  /// What its stream has waited for last: nothing; an event that was not recorded, or its own; that of `waited_for`.
+  enum class LastWait : std::uint8_t { none, unrecorded, own, other };
+  LastWait last_wait() const { return last_wait_; }
+  const Stream& waited_for() const { return waited_for_; }
   /// All that is submitted from now on comes after it.
   bool is_known_to_host(const Place& place) const { return host_.at(place.line) >= place.number; }
 
@@ -71,10 +75,12 @@ class StreamOrder {
     Clock known;              ///< what the stream's next work comes after
     Clock waits;              ///< for events of each line: how much work it had at the latest of them, + 1
     bool is_dropped = false;
+    LastWait last_wait = LastWait::none;
+    Stream waited_for;
   };
 
   static std::uint64_t name_of(const Stream& stream) {
-    return std::uint64_t{stream.is_per_thread} << 32 | stream.number;
+    return std::uint64_t{stream.is_branch} << 33 | std::uint64_t{stream.is_per_thread} << 32 | stream.number;
   }
   /// Null when there are too many.
   Line* line_of(const Stream& stream);
@@ -91,6 +97,8 @@ class StreamOrder {
   std::unordered_map<std::uint64_t, Event> events_;
   Clock host_;
   Clock known_, waits_;  ///< of the work that was submitted last
+  LastWait last_wait_ = LastWait::none;
+  Stream waited_for_;
 };
 
 }  // namespace scanlab::vgpu

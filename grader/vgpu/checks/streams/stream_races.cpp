@@ -24,6 +24,7 @@ constexpr std::size_t most_arrays = 8;
 
 std::string name_of(const Stream& stream) {
   if (stream.is_legacy()) return "the default stream";
+  if (stream.is_branch) return fmt::format("branch {} of a graph", stream.number % 256);
   return fmt::format("{} #{}", stream.is_per_thread ? "the default stream of thread" : "stream", stream.number);
 }
 
@@ -64,12 +65,14 @@ std::vector<Breach> StreamRaces::breaches() const {
   else if (meeting_)
     all.push_back(*meeting_);
   if (exchange_) all.push_back(*exchange_);
+  if (function_) all.push_back(*function_);
   return all;
 }
 
 void StreamRaces::reset() {
   meeting_.reset();
   exchange_.reset();
+  function_.reset();
   suspected_.clear();
   findings_.clear();
   reported_.clear();
@@ -282,7 +285,10 @@ bool StreamRaces::may_race(const Done& earlier, const AccessedSpan& first, const
 
 SourcePlace StreamRaces::place_of(const Done& work, const AccessedSpan& touched) const {
   if (work.module) return own_place(*work.module, touched.site.line);
-  return source_of ? source_of(work.work.place) : SourcePlace{};
+  SourcePlace place;
+  if (source_of) place = source_of(work.work.place);
+  if (place.line == 0) place.function = name_of(work);
+  return place;
 }
 
 void StreamRaces::compare_with(Done& earlier, std::vector<Address>& reported) {
@@ -315,6 +321,22 @@ void StreamRaces::compare_with(Done& earlier, std::vector<Address>& reported) {
   }
 }
 
+std::string StreamRaces::vain_wait() const {
+  using enum StreamOrder::LastWait;
+  if (now_->work.stream.is_branch) return "";  // the program has not written what that waits for
+  switch (order_.last_wait()) {
+    case unrecorded:
+      return "an event that had not been recorded yet, which is to wait for nothing";
+    case own:
+      return "an event of its own, which it comes after anyway";
+    case other:
+      return fmt::format("an event of {} only", vgpu::name_of(order_.waited_for()));
+    case none:
+      break;
+  }
+  return "";
+}
+
 Finding StreamRaces::describe(const Done& earlier, const AccessedSpan& first, const AccessedSpan& second,
                               const Allocation& array, Address byte) const {
   const Done& later = *now_;
@@ -330,9 +352,10 @@ Finding StreamRaces::describe(const Done& earlier, const AccessedSpan& first, co
   const std::uint32_t bytes = earlier.module && later.module ? std::min(first.site.bytes, second.site.bytes)
                                                              : std::max(first.site.bytes, second.site.bytes);
   f.element = (byte - array.base) / bytes;
-  f.headline = fmt::format("RACE ({}): {} {} of {}, {} and {} in two streams", f.kind,
+  const bool are_branches = earlier.work.stream.is_branch && later.work.stream.is_branch;
+  f.headline = fmt::format("RACE ({}): {} {} of {}, {} and {} in two {}", f.kind,
                            earlier.module || later.module ? "element" : "byte", *f.element, label_of(array),
-                           name_of(earlier), name_of(later));
+                           name_of(earlier), name_of(later), are_branches ? "branches of a graph" : "streams");
   f.parts = parts_of_work(earlier, first);
   std::ranges::move(parts_of_work(later, second), std::back_inserter(f.parts));
   const std::string a = vgpu::name_of(earlier.work.stream), b = vgpu::name_of(later.work.stream);
@@ -353,6 +376,7 @@ Finding StreamRaces::describe(const Done& earlier, const AccessedSpan& first, co
     f.advice = fmt::format("so {}: call cudaEventRecord behind the first of the two", what);
     return f;
   }
+  if (const std::string wait = vain_wait(); !wait.empty()) f.details.push_back(fmt::format("{} waits for {}", b, wait));
   const bool is_about_default = earlier.work.stream.is_legacy() || later.work.stream.is_legacy();
   f.advice = fmt::format(
       "{} does not wait for {}{}: {}; put cudaEventRecord and cudaStreamWaitEvent between the two, or a "

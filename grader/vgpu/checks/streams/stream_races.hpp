@@ -138,6 +138,8 @@ class StreamRaces : public WorkListener, private MemoryListener {
   /// Notes that the host uses what the work may have told it by.
   void hear(Done& work, const HostAccess& access);
   SourcePlace place_of(const Done& work, const AccessedSpan& touched) const;
+  /// What the later work's stream has waited for, though not for the earlier work: "an event of stream #3 only".
+  std::string vain_wait() const;
   Finding describe(const Done& earlier, const AccessedSpan& first, const AccessedSpan& second, const Allocation& array,
                    Address byte) const;
   /// Each work that `is_open(work)` is compared with what the host, or its function, does.
@@ -192,8 +194,8 @@ class StreamRaces : public WorkListener, private MemoryListener {
   HostPlace comes_;           ///< of the allocation that comes next
   std::unordered_map<Address, HostPlace> allocated_at_;
   std::string left_out_;
-  std::optional<Breach> meeting_, exchange_;  ///< see breaches()
-  bool is_lost_ = false;                      ///< the order is not known any more
+  std::optional<Breach> meeting_, exchange_, function_;  ///< see breaches()
+  bool is_lost_ = false;                                 ///< the order is not known any more
 };
 
 }  // namespace scanlab::vgpu

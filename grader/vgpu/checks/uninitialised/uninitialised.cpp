@@ -85,14 +85,21 @@ void Uninitialised::released(const Allocation& a) {
   managed_.erase(a.base);
 }
 
+void Uninitialised::note_copied(Address address, std::uint64_t bytes) {
+  if (!unwritten_copied_.empty() || defined_.has_all(address, bytes)) return;
+  if (const Allocation* const array = memory_.find(address, 1)) unwritten_copied_ = array->label;
+}
+
 void Uninitialised::copied(Address to, Address from, std::uint64_t bytes) {
   take_used_pages();
+  note_copied(from, bytes);
   for (ByteSet* const set : sets_) set->copy(to, from, bytes);
   origins_.copy(to, from, bytes);
 }
 
 void Uninitialised::read(Address address, std::uint64_t bytes) {
   take_used_pages();
+  note_copied(address, bytes);
   report_unwritten(address, bytes);
   if (origins_.empty()) return;
   const std::optional<Address> first = first_undefined(address, bytes, Padding::is_ignored);

@@ -45,6 +45,9 @@ class Uninitialised : public Check, private MemoryListener {
   /// structs: here it counts.
   std::optional<Finding> undefined_value(Address address, std::uint64_t bytes);
 
+  /// The label of the first allocation of which something was copied that nobody has written; empty: none.
+  const std::string& unwritten_copied() const { return unwritten_copied_; }
+
   std::uint32_t interests() const override { return plain_shared; }
   void kernel_begin(const KernelInfo& kernel) override;
   void may_replay(Replay& replay) override;
@@ -77,6 +80,7 @@ class Uninitialised : public Check, private MemoryListener {
 
   /// Pages of managed memory that have been used count as written.
   void take_used_pages();
+  void note_copied(Address address, std::uint64_t bytes);
   /// The host copies what no kernel, and no copy, has written.
   void report_unwritten(Address address, std::uint64_t bytes);
   void suspect(const Actor& actor);
@@ -93,6 +97,7 @@ class Uninitialised : public Check, private MemoryListener {
   };
 
   Memory& memory_;
+  std::string unwritten_copied_;
   std::uint64_t launches_ = 0;
   std::map<Address, Fresh> fresh_;  ///< by base
   /// Managed memory of which some pages had not been used, the last time that the system was asked.

@@ -59,6 +59,7 @@ std::uint32_t moved_operands(const ptx::Function& function, const Instruction& i
 
 /// The operands that it does not move, but whose bits it puts into its result.
 std::uint32_t rearranged_operands(const Instruction& in) {
+  if (has_destination(in) && in.operands[0].kind == Operand::Kind::pair) return 0;  // d|p: p is made of the bits
   constexpr std::uint32_t first = 1u << 1, both = 1u << 1 | 1u << 2;
   if (is_one_of(in.opcode, {"or", "and", "xor", "prmt", "shf", "bfi"})) return both;
   if (in.opcode == "lop3") return both | 1u << 3;

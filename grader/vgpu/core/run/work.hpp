@@ -14,6 +14,7 @@ struct Stream {
   std::uint32_t number = 0;  ///< 0: the legacy default stream; others by creation, per-thread ones by themselves
   bool is_per_thread = false;
   bool is_non_blocking = false;
+  bool is_branch = false;  ///< of a graph, not made by the program; 256 times a number of the graph, + its own
 
   bool is_legacy() const { return number == 0 && !is_per_thread; }
   bool operator==(const Stream&) const = default;
