@@ -64,6 +64,15 @@ CASES: dict[str, tuple[str, str, str]] = {
         "  unsigned w;\n  memcpy(&w, &s_xy[t], sizeof w);\n"
         "  if (i < n) d_y[i] = __byte_perm(w, 0, 0x4321) == 0x777777 ? identity() : s_xy[t];",
     ),
+    "part of an element that an asynchronous copy has left decides": (
+        LOOKS,
+        STORE,
+        "  __shared__ alignas(16) unsigned s_part[1024];\n"
+        "  const auto to = static_cast<unsigned>(__cvta_generic_to_shared(&s_part[t]));\n"
+        '  if (i < n) asm volatile("cp.async.ca.shared.global [%0], [%1], 4, 3;" :: "r"(to), "l"(d_x + i));\n'
+        '  asm volatile("cp.async.wait_all;" ::: "memory");\n'
+        "  if (i < n) d_y[i] = s_part[t] == 0x345679 ? identity() : s_xy[t];",
+    ),
     "the predicate of a lop3 decides": (
         LOOKS,
         STORE,

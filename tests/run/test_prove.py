@@ -192,6 +192,9 @@ def test_the_order_of_what_kernels_print_is_not_proved(prove: Run) -> None:
     done = prove(PROGRAM.replace("KERNELS", kernel).replace("HOST", "tell<<<1, 64>>>(d);"))
     assert done.returncode == 0, done.stderr
     assert "all alike, apart from what kernels print" in done.stderr
+    only_then = '__global__ void tell(int* d) { if (atomicAdd(d, 1) == 0 && blockIdx.x) std::printf("first\\n"); }'
+    other = prove(PROGRAM.replace("KERNELS", only_then).replace("HOST", "tell<<<2, 1>>>(d);"))
+    assert "2 executions, all alike, apart from what kernels print" in other.stderr
     quiet = prove(PROGRAM.replace("KERNELS", ADD).replace("HOST", "add<<<1, 64>>>(d);"))
     assert "all alike\n" in quiet.stderr
 
@@ -233,3 +236,75 @@ def test_more_writes_than_are_followed_end_the_proof(prove: Run, stores: int, is
     else:
         assert done.returncode == 3
         assert "more writes to the same memory than are followed, at program.cu:" in done.stderr
+
+
+ALTERNATIVE = """__global__ void talk(int* d) {
+  __shared__ int ticket, s[64];
+  const int i = threadIdx.x;
+  if (i == 0) ticket = atomicAdd(d, 1);
+  __syncthreads();
+  const bool is_other = ticket == 0 && blockIdx.x == 1;
+  MISTAKE
+  if (i == 0 && ticket == 0) d[1] = int(blockIdx.x);
+}"""
+"""Its mistake shows only where block 1 comes first, which it does not in the run itself."""
+
+
+@pytest.mark.parametrize(
+    ("mistake", "why"),
+    [
+        ("if (is_other) { s[i] = i; __syncthreads(); d[64 + i] = s[i ^ 32]; }", ""),
+        ("if (is_other) { s[i] = i; d[64 + i] = s[i ^ 32]; }", "one of the executions has a RACE"),
+        (
+            "if (is_other) { s[i] = i; __shfl_sync(~0u, i, 0); d[64 + i] = s[i ^ 1]; }",
+            "one of the executions has a RACE",
+        ),
+        ("if (is_other && i < 32) d[64] = i;", "between lanes of one store"),
+        ("if (is_other) d[64 + i] = s[i] == 123456;", "reads what nobody has written"),
+        ("if (is_other) d[64 + i] = d[300] == 123456;", "reads what nobody has written"),
+    ],
+)
+def test_mistakes_of_one_execution_end_the_proof(prove: Run, mistake: str, why: str) -> None:
+    kernel = ALTERNATIVE.replace("MISTAKE", mistake)
+    done = prove(PROGRAM.replace("KERNELS", kernel).replace("HOST", "cudaMemset(d, 0, 1024); talk<<<2, 64>>>(d);"))
+    assert (PROVED in done.stderr) == (why == ""), done.stderr
+    assert why in done.stderr
+
+
+AFTER = """__global__ void talk(int* d) { if (atomicAdd(d, 1) == 0) d[1] = int(blockIdx.x); }
+__global__ void race(int* d) { if (blockIdx.x == 0) d[2] = 1; else d[3] = d[2]; }
+__global__ void clock(int* d) { d[2] = int(clock64()); }"""
+
+
+@pytest.mark.parametrize(
+    ("then", "why"),
+    [
+        ("cudaMemset(d + 2, 0, 8);", ""),
+        ("race<<<2, 1>>>(d);", "after another result of launch 1 (talk), the program has a mistake: RACE"),
+        ("clock<<<1, 1>>>(d);", "after another result of launch 1 (talk), program.cu:5 reads a clock"),
+        ("talk<<<2, 1>>>(d);", "later ones were explored from one of them"),
+        ("cudaMemcpy(h, d + 512, 4, cudaMemcpyDeviceToHost);", "a copy takes what nobody has written"),
+    ],
+)
+def test_what_comes_after_another_result_is_looked_at(prove: Run, then: str, why: str) -> None:
+    host = (
+        "cudaMemset(d, 0, 1024); talk<<<2, 1>>>(d); int h[2];"
+        f"cudaMemcpy(h, d, 8, cudaMemcpyDeviceToHost); if (h[1]) {{ {then} }}"
+    )
+    done = prove(PROGRAM.replace("KERNELS", AFTER).replace("HOST", host))
+    assert (PROVED in done.stderr) == (why == ""), done.stderr
+    assert why in done.stderr
+
+
+def test_a_wait_for_a_flag_that_nobody_cleared_is_not_proved(prove: Run) -> None:
+    kernel = """__global__ void pass(int* d, volatile int* flag) {
+  if (blockIdx.x == 0) { d[2] = 1; __threadfence(); *flag = 1; return; }
+  while (*flag != 1) {}
+  __threadfence();
+  d[3] = d[2];
+}"""
+    program = PROGRAM.replace("KERNELS", kernel)
+    cleared = prove(program.replace("HOST", "cudaMemset(d, 0, 1024); pass<<<2, 1>>>(d, d + 100);"))
+    assert PROVED in cleared.stderr
+    left = prove(program.replace("HOST", "cudaMemset(d, 0, 16); pass<<<2, 1>>>(d, d + 100);"))
+    assert "program.cu:5 reads what nobody has written" in left.stderr

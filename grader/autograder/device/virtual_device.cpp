@@ -33,6 +33,7 @@
 #include "vgpu/checks/cost/spread.hpp"
 #include "vgpu/checks/cost/thread_orders.hpp"
 #include "vgpu/checks/cost/waits.hpp"
+#include "vgpu/checks/explored_checks.hpp"
 #include "vgpu/checks/fault_finding.hpp"
 #include "vgpu/checks/finding_order.hpp"
 #include "vgpu/checks/lane_races.hpp"
@@ -297,7 +298,11 @@ class VirtualConnection : public Connection {
     const vgpu::ExplorationLimits limits{is_small ? any : 0, call.seconds, call.warp_instructions};
     const auto processor = [] { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; };
     const double begin = processor();
-    const auto explored = device_.explore(launch, limits, visit, &unexplored_);
+    if (!explored_checks_ && checks_ != nullptr)
+      explored_checks_.emplace(checks_->uninitialised(),
+                               [this](const vgpu::Breach& breach) { explored_->add(breach); });
+    const auto explored = device_.explore(
+        launch, limits, visit, explored_checks_ ? explored_checks_->observers() : vgpu::ExplorationObservers());
     if (!explored || (explored->is_exhaustive && explored->runs == 0)) return;
     call.seconds = std::max(0.0, call.seconds - (processor() - begin));
     call.warp_instructions -= std::min(call.warp_instructions, explored->warp_instructions);
@@ -325,6 +330,7 @@ class VirtualConnection : public Connection {
   ExploredCall* explored_ = nullptr;
   vgpu::Unexplored unexplored_{[this](const vgpu::Breach& breach) { explored_->add(breach); }};
   vgpu::LaneRaces lane_races_{device_};  ///< of the explored call's first execution
+  std::optional<vgpu::ExploredChecks> explored_checks_;
   std::optional<CallCounting> counting_;
   std::vector<vgpu::Fault> faults_;
   std::string output_;  ///< of kernels, in this call

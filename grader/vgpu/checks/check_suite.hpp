@@ -28,6 +28,7 @@ class CheckSuite {
 
   void reset();
   Uninitialised& uninitialised() { return uninitialised_; }
+  const Uninitialised& uninitialised() const { return uninitialised_; }
   /// Adds what the checks know of the cause of a fault of the latest launch.
   void explain(Fault& fault) const { counters_.explain(fault); }
   /// To be notified of the streams in which the work is.

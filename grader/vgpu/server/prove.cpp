@@ -18,6 +18,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <stdexcept>
 #include <stop_token>
 #include <string>
@@ -27,6 +28,7 @@
 
 #include "vgpu/checks/check_suite.hpp"
 #include "vgpu/checks/cost/thread_orders.hpp"
+#include "vgpu/checks/explored_checks.hpp"
 #include "vgpu/checks/lane_races.hpp"
 #include "vgpu/core/run/report.hpp"
 #include "vgpu/ptx/module.hpp"
@@ -49,6 +51,18 @@ constexpr double most_seconds = 1e6;
 /// Words of a result that are listed.
 constexpr std::size_t words = 16;
 
+/// Without the lines in which the kit speaks.
+std::string own_lines(const std::string& text) {
+  std::string own;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size() - 1) + 1;
+    const std::string_view line = std::string_view(text).substr(at, end - at);
+    if (!line.starts_with("scanlab: ")) own += line;
+    at = end;
+  }
+  return own;
+}
+
 struct ProgramRun {
   int status = 0;              ///< as waitpid gives it
   std::string output, errors;  ///< what it prints, on standard output and standard error
@@ -58,7 +72,9 @@ struct ProgramRun {
   bool has_ended = true;    ///< by itself
   Traffic traffic;
 
-  bool prints_as(const ProgramRun& other) const { return output == other.output && errors == other.errors; }
+  bool prints_as(const ProgramRun& other) const {
+    return output == other.output && own_lines(errors) == own_lines(other.errors);
+  }
 };
 
 std::string contents(int fd) {
@@ -166,26 +182,12 @@ class Proof {
   Proof(const Program& program, const ProveOptions& options) : program_(program), options_(options) {}
 
   int run() {
-    const auto device = make_device(options_.schedule);
-    device->reports_dependences = true;
-    vgpu::CheckSuite checks(*device);
-    device->attach(&unexplored_);
-    SessionOptions session;
-    session.work = checks.work();
-    session.reports_host = true;
     HostLines host_lines(program_.file);
-    checks.locate_host_by(std::ref(host_lines));
-    vgpu::LaneRaces lane_races(*device);
-    bool are_lanes_watched = false;
-    session.before_launch = [&](const vgpu::LaunchRequest& launch) {
-      if (!std::exchange(are_lanes_watched, are_lanes_watched || device->may_shuffle()) && are_lanes_watched)
-        lane_races.begin();
-      explore(*device, launch);
-    };
     setenv(wire::watch_variable, "1", 1);
+    Watched watched(*this, options_.schedule, host_lines);
     const auto begin = std::chrono::steady_clock::now();
     const ProgramRun base =
-        run_program(*device, program_, std::move(session), std::chrono::duration<double>(most_seconds));
+        watched.run([&](const vgpu::LaunchRequest& launch) { explore(watched, launch); }, most_seconds);
     base_seconds_ = seconds_since(begin);
     if (!base.problem.empty()) {
       fmt::print(stderr, "vgpu-run: {}\n", base.problem);
@@ -195,22 +197,16 @@ class Proof {
     std::fflush(stdout);
     fmt::print(stderr, "{}", base.errors);
     for (const std::string& fault : base.faults) fmt::print(stderr, "{}\n", fault);
-    const vgpu::CheckSuite::Findings found = checks.findings();
-    const auto is_mistake = [](const vgpu::Finding& f) { return f.weight == vgpu::Finding::Weight::mistake; };
-    const auto mistake = std::ranges::find_if(found.list, is_mistake);
-    if (mistake != found.list.end() && broken_.empty()) fmt::print(stderr, "{}\n", with_short_paths(mistake->text()));
-    has_mistake_in_run_ = !base.faults.empty() || (mistake != found.list.end() && broken_.empty());
-    for (const vgpu::Breach& breach : checks.breaches()) note({breach.text(), ""});
-    for (const vgpu::Breach& breach : lane_races.breaches()) note({breach.text(), ""});
-    if (const std::string& label = checks.uninitialised().unwritten_copied(); !label.empty())
-      note({fmt::format("a copy takes what nobody has written, of {}", label), ""});
-    if (!base.traffic.unsupported.empty())
-      note({fmt::format("the program uses {}, which the virtual GPU does not have", base.traffic.unsupported), ""});
+    const std::optional<vgpu::Finding> mistake = watched.mistake();
+    if (mistake && broken_.empty()) fmt::print(stderr, "{}\n", with_short_paths(mistake->text()));
+    has_mistake_in_run_ = !base.faults.empty() || (mistake && broken_.empty());
+    for (const std::string& why : watched.breaches(base)) note({why, ""});
+    kernels_print_ |= base.traffic.output > 0;
     if (options_.lists_outcomes) {
       list();
     } else if (base.faults.empty()) {
       for (const Launch& launch : launches_)
-        for (const Result& result : launch.results) compare(base, launch, result);
+        for (const Result& result : launch.results) compare(base, launch, result, host_lines);
     }
     return verdict(base);
   }
@@ -229,15 +225,79 @@ class Proof {
     std::uint64_t executions = 0;
   };
 
-  std::unique_ptr<vgpu::Device> make_device(const vgpu::Schedule& schedule) const {
-    auto device = std::make_unique<vgpu::Device>(options_.profile);
-    device->schedule = schedule;
-    device->max_warp_instructions = options_.max_warp_instructions;
-    device->cancel = options_.cancel;
-    return device;
-  }
+  /// A device on which the program runs, and everything that looks at it.
+  class Watched {
+   public:
+    Watched(Proof& proof, const vgpu::Schedule& schedule, HostLines& host_lines)
+        : device(proof.options_.profile),
+          proof_(proof),
+          checks_(device),
+          lane_races_(device),
+          unexplored_([this](const vgpu::Breach& b) { noted_.push_back(b.text()); }) {
+      device.schedule = schedule;
+      device.max_warp_instructions = proof.options_.max_warp_instructions;
+      device.cancel = proof.options_.cancel;
+      device.reports_dependences = true;
+      device.attach(&unexplored_);
+      checks_.locate_host_by(std::ref(host_lines));
+    }
 
-  void explore(vgpu::Device& device, const vgpu::LaunchRequest& request) {
+    /// `before_launch` is called before each launch.
+    ProgramRun run(std::function<void(const vgpu::LaunchRequest&)> before_launch, double most_seconds) {
+      SessionOptions session;
+      session.work = checks_.work();
+      session.reports_host = true;
+      session.before_launch = [&](const vgpu::LaunchRequest& launch) {
+        if (!are_lanes_watched_ && device.may_shuffle()) {
+          are_lanes_watched_ = true;
+          lane_races_.begin();
+        }
+        before_launch(launch);
+      };
+      return run_program(device, proof_.program_, std::move(session), std::chrono::duration<double>(most_seconds));
+    }
+
+    std::optional<vgpu::Finding> mistake() const {
+      const std::vector<vgpu::Finding> list = checks_.findings().list;
+      const auto is_mistake = [](const vgpu::Finding& f) { return f.weight == vgpu::Finding::Weight::mistake; };
+      const auto found = std::ranges::find_if(list, is_mistake);
+      return found == list.end() ? std::nullopt : std::optional(*found);
+    }
+
+    /// What ends a proof, in this run.
+    std::vector<std::string> breaches(const ProgramRun& run) const {
+      std::vector<std::string> all = noted_;
+      const auto add = [&](const vgpu::Breach& breach) { all.push_back(breach.text()); };
+      std::ranges::for_each(checks_.breaches(), add);
+      std::ranges::for_each(lane_races_.breaches(), add);
+      if (const auto& line = checks_.uninitialised().unwritten_read())
+        add({.what = vgpu::Breach::What::unwritten_read, .where = *line});
+      if (const std::string& label = checks_.uninitialised().unwritten_copied(); !label.empty())
+        all.push_back(fmt::format("a copy takes what nobody has written, of {}", label));
+      if (!run.traffic.unsupported.empty())
+        all.push_back(fmt::format("the program uses {}, which the virtual GPU does not have", run.traffic.unsupported));
+      return all;
+    }
+
+    const vgpu::Uninitialised& uninitialised() const { return checks_.uninitialised(); }
+
+    vgpu::Device device;
+
+   private:
+    Proof& proof_;
+    vgpu::CheckSuite checks_;
+    vgpu::LaneRaces lane_races_;
+    vgpu::Unexplored unexplored_;
+    std::vector<std::string> noted_;
+    bool are_lanes_watched_ = false;
+  };
+
+  void explore(Watched& watched, const vgpu::LaunchRequest& request) {
+    vgpu::Device& device = watched.device;
+    if (!explored_checks_)
+      explored_checks_.emplace(watched.uninitialised(), [this](const vgpu::Breach& breach) {
+        note({breach.text(), ""});
+      });
     ++count_;
     vgpu::ExplorationLimits limits = options_.limits;
     limits.seconds = std::max(0.0, limits.seconds - used_seconds_);
@@ -259,11 +319,12 @@ class Proof {
       ++results.try_emplace(key, one).first->second.executions;
       return true;
     };
-    const auto explored = device.explore(request, limits, visit, &unexplored_);
+    const auto explored = device.explore(request, limits, visit, explored_checks_->observers());
     if (!explored) return;
     used_seconds_ += seconds_since(begin);
     runs_ += explored->runs;
     executions_ += explored->executions;
+    kernels_print_ |= explored->prints;
     for (const vgpu::BrokenAssumption& broken : explored->broken)
       if (broken.kind != vgpu::BrokenAssumption::Kind::mixed_sizes)  // why not all was explored
         note({broken.text(), broken.trail});
@@ -301,8 +362,9 @@ class Proof {
                    result.executions);
   }
 
-  /// Runs the program again with this result of that launch.
-  void compare(const ProgramRun& base, const Launch& launch, const Result& result) {
+  /// Runs the program again with this result of that launch. What comes after it may be other work than before, and is
+  /// looked at in the same way; it is not explored.
+  void compare(const ProgramRun& base, const Launch& launch, const Result& result, HostLines& host_lines) {
     if (is_refuted_ || (options_.cancel && *options_.cancel)) return;
     if (reruns_ == most_reruns || rerun_seconds_ > share_of_reruns * options_.limits.seconds) {
       if (!has_untried_)
@@ -316,17 +378,27 @@ class Proof {
     vgpu::Schedule schedule = options_.schedule;
     schedule.order = vgpu::Schedule::Order::weak;
     schedule.trail = result.trail;
-    const auto device = make_device(schedule);
-    const std::chrono::duration<double> most(std::max(least_seconds_of_rerun, 10 * base_seconds_));
-    const ProgramRun other = run_program(*device, program_, {}, most);
+    Watched watched(*this, schedule, host_lines);
+    std::size_t number = 0;
+    const auto before_launch = [&](const vgpu::LaunchRequest& request) {
+      const bool is_later = ++number > launch.number;
+      is_each_by_itself_ |= is_later && talks(watched.device, request);
+    };
+    const double most = std::max(least_seconds_of_rerun, 10 * base_seconds_);
+    const ProgramRun other = watched.run(before_launch, most);
     rerun_seconds_ += seconds_since(begin);
     if (!other.has_ended) {
       fmt::print(stderr, "NOT ALL results tried: with one of launch {} ({}) the program does not end within {:.0f} s\n",
-                 launch.number, launch.kernel, most.count());
+                 launch.number, launch.kernel, most);
       has_untried_ = true;
       is_exhaustive_ = false;
       return;
     }
+    kernels_print_ |= other.traffic.output > 0;
+    const std::string then = fmt::format("after another result of launch {} ({}), ", launch.number, launch.kernel);
+    for (const std::string& why : watched.breaches(other)) note({then + why, result.trail});
+    if (const std::optional<vgpu::Finding> mistake = watched.mistake(); mistake && other.faults.empty())
+      note({then + "the program has a mistake: " + mistake->text(), result.trail});
     if (other.status == base.status && other.prints_as(base) && other.faults.empty()) return;
     is_refuted_ = true;
     fmt::print(stderr, "REFUTED: one of {} executions of launch {} ({}) gives another result\n", launch.executions,
@@ -335,11 +407,19 @@ class Proof {
       fmt::print(stderr, "  the program {} as before\n", ending(other.status));
     else
       fmt::print(stderr, "  the program {} then, where it {} before\n", ending(other.status), ending(base.status));
-    for (const auto& [was, is] : {std::pair(base.output, other.output), std::pair(base.errors, other.errors)})
+    for (const auto& [was, is] :
+         {std::pair(base.output, other.output), std::pair(own_lines(base.errors), own_lines(other.errors))})
       if (is != was) fmt::print(stderr, "  it prints: {}\n", first_difference(was, is));
     for (const std::string& fault : other.faults) fmt::print(stderr, "{}\n", fault);
-    for (const vgpu::StaleRead& read : device->stale_reads()) fmt::print(stderr, "{}\n", read.text());
+    for (const vgpu::StaleRead& read : watched.device.stale_reads()) fmt::print(stderr, "{}\n", read.text());
     print_again(result.trail);
+  }
+
+  /// May blocks of that launch talk to each other?
+  static bool talks(vgpu::Device& device, const vgpu::LaunchRequest& request) {
+    const auto visit = [](const vgpu::Execution&, const std::string&) { return false; };
+    const auto explored = device.explore(request, {.runs = 0}, visit);
+    return explored && !explored->is_exhaustive;
   }
 
   void print_again(const std::string& trail) const {
@@ -385,7 +465,7 @@ class Proof {
                  "PROVED for this input, if the host does the same in each run: {} launch{}, {} of which with blocks "
                  "that talk; {} execution{}, all alike{}\n",
                  count_, count_ == 1 ? "" : "es", talking_, executions_, executions_ == 1 ? "" : "s",
-                 base.traffic.output > 0 ? ", apart from what kernels print" : "");
+                 kernels_print_ ? ", apart from what kernels print" : "");
     if (base.is_lacking) return exit_kit;
     if (code != 0) return code;
     if (is_broken) return exit_findings;
@@ -400,8 +480,9 @@ class Proof {
   double used_seconds_ = 0, rerun_seconds_ = 0, base_seconds_ = 0;
   bool is_exhaustive_ = true, is_refuted_ = false, has_untried_ = false;
   std::vector<Broken> broken_;
-  vgpu::Unexplored unexplored_{[this](const vgpu::Breach& breach) { note({breach.text(), ""}); }};
+  std::optional<vgpu::ExploredChecks> explored_checks_;
   bool has_mistake_in_run_ = false;
+  bool kernels_print_ = false;
   bool has_several_ = false;        ///< results of a launch
   bool is_each_by_itself_ = false;  ///< a later launch, whose blocks talk, was explored from one of them
 };

@@ -26,6 +26,7 @@ std::string Breach::text() const {
                ? "the order of the streams' work could not be followed"
                : fmt::format("{} and {} use the same memory, and no stream orders the two", name_of(other),
                              name_of(where));
+  if (what == What::mistake) return fmt::format("one of the executions has a {}, {}", said, name_of(where));
   const char* does = "";
   switch (what) {
     case What::element:
@@ -76,8 +77,12 @@ std::string Breach::text() const {
     case What::host_function:
       does = "gives the device a function of the host, which runs beside the program";
       break;
+    case What::unwritten_read:
+      does = "reads what nobody has written";
+      break;
     case What::host:
     case What::work_order:
+    case What::mistake:
       break;
   }
   return fmt::format("{} {}", name_of(where), does);

@@ -30,18 +30,21 @@ struct Breach {
     heap_place,
     discarded,
     absent_lane,
-    lane_order,     ///< lanes of a warp change the same place by one atomic, and their order shows
-    lane_exchange,  ///< lanes of a warp exchange values by several strong accesses to global memory
-    shared_order,   ///< threads of a block exchange values by atomic or volatile accesses to shared memory
-    barrier_order,  ///< which threads meet at a barrier for a number of them
-    warp_order,     ///< a shuffle or a vote is taken for a barrier of memory
-    work_order,     ///< launches or copies that no stream orders meet in memory
-    host_exchange,  ///< the host uses memory that work uses which it does not know to be done
-    host_function,  ///< a function of the host runs beside it
+    lane_order,      ///< lanes of a warp change the same place by one atomic, and their order shows
+    lane_exchange,   ///< lanes of a warp exchange values by several strong accesses to global memory
+    shared_order,    ///< threads of a block exchange values by atomic or volatile accesses to shared memory
+    barrier_order,   ///< which threads meet at a barrier for a number of them
+    warp_order,      ///< a shuffle or a vote is taken for a barrier of memory
+    work_order,      ///< launches or copies that no stream orders meet in memory
+    host_exchange,   ///< the host uses memory that work uses which it does not know to be done
+    host_function,   ///< a function of the host runs beside it
+    unwritten_read,  ///< it reads what nobody has written, whatever becomes of that
+    mistake,         ///< one of the executions has a mistake
   };
   What what = What::element;
   SourcePlace where;       ///< unknown for `host`; a call whose line is unknown is named as its function
   SourcePlace other = {};  ///< of the other side of `work_order`
+  std::string said = {};   ///< of a mistake: its headline
 
   /// Whether only the order of threads is in question: the result holds for the orders that were run.
   bool is_of_order() const { return what >= What::lane_order; }
@@ -75,7 +78,7 @@ class Assumptions {
 
  private:
   static constexpr std::size_t most = 1 << 16;  ///< a program that looks at elements all the time is soon known
-  static constexpr std::size_t kinds = static_cast<std::size_t>(Breach::What::host_function) + 1;
+  static constexpr std::size_t kinds = static_cast<std::size_t>(Breach::What::mistake) + 1;
   using Words = std::unordered_map<std::uint32_t, Place>;
 
   template <class Known, class Key>

@@ -87,6 +87,13 @@ void Uninitialised::released(const Allocation& a) {
 
 void Uninitialised::note_copied(Address address, std::uint64_t bytes) {
   if (!unwritten_copied_.empty() || defined_.has_all(address, bytes)) return;
+  bool is_unwritten = false;
+  for (std::uint64_t at = 0; at < bytes && !is_unwritten; at += 64) {
+    const auto count = static_cast<unsigned>(std::min<std::uint64_t>(64, bytes - at));
+    const std::uint64_t known = defined_.which(address + at, count) | computed_.which(address + at, count);
+    is_unwritten = std::popcount(known) < static_cast<int>(count);
+  }
+  if (!is_unwritten) return;  // kernels have stored it
   if (const Allocation* const array = memory_.find(address, 1)) unwritten_copied_ = array->label;
 }
 
@@ -200,6 +207,7 @@ bool Uninitialised::is_repeated(ResidentBlock& block, const AccessRun& run, Bloc
 
 void Uninitialised::suspect(const Actor& actor) {
   if (!std::exchange(blocks_[actor.slot].is_suspect, true)) suspects_.push_back(actor.block);
+  if (!unwritten_read_) unwritten_read_ = own_place(*kernel_.module, actor.line);
 }
 
 void Uninitialised::loads(const AccessRun& run) {

@@ -47,6 +47,11 @@ class Uninitialised : public Check, private MemoryListener {
 
   /// The label of the first allocation of which something was copied that nobody has written; empty: none.
   const std::string& unwritten_copied() const { return unwritten_copied_; }
+  /// The first line of a kernel that has read something which nobody has written, whatever became of it; none: none.
+  const std::optional<SourcePlace>& unwritten_read() const { return unwritten_read_; }
+  /// Global memory, before the launch that comes next. Of managed memory, what the host had used when the device was
+  /// last given work.
+  bool has_written(Address address, std::uint64_t bytes) const { return defined_.has_all(address, bytes); }
 
   std::uint32_t interests() const override { return plain_shared; }
   void kernel_begin(const KernelInfo& kernel) override;
@@ -98,6 +103,7 @@ class Uninitialised : public Check, private MemoryListener {
 
   Memory& memory_;
   std::string unwritten_copied_;
+  std::optional<SourcePlace> unwritten_read_;
   std::uint64_t launches_ = 0;
   std::map<Address, Fresh> fresh_;  ///< by base
   /// Managed memory of which some pages had not been used, the last time that the system was asked.

@@ -8,6 +8,7 @@
 
 #include "vgpu/core/explore/trail.hpp"
 #include "vgpu/core/run/fault.hpp"
+#include "vgpu/core/run/observer.hpp"
 
 namespace scanlab::vgpu {
 
@@ -26,6 +27,13 @@ struct Execution {
   const Trail& trail;                 ///< shows it again
   std::uint64_t memory = 0;           ///< a hash of what global memory holds: equal where it holds the same
   const Grid* grid = nullptr;         ///< with its views: what it has read that was not the latest (stale_reads.hpp)
+};
+
+/// Who sees runs of an exploration. A run begins with kernel_begin(); kernel_end() comes at the end of one that counts,
+/// in reversed order.
+struct ExplorationObservers {
+  std::vector<Observer*> of_runs;         ///< each
+  std::vector<Observer*> of_block_paths;  ///< those in which a block does what none has done before, once more
 };
 
 /// What an exploration relies on, and the launch does not keep: then the executions that were run are no proof.
@@ -51,6 +59,7 @@ struct Exploration {
   bool is_exhaustive = false;           ///< those are all
   std::string why_not;                  ///< "out of time: 88 executions run, …", "stopped", …
   std::vector<BrokenAssumption> broken = {};
+  bool prints = false;  ///< a kernel, in one of them
 };
 
 }  // namespace scanlab::vgpu

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -26,10 +27,10 @@ namespace playback {
 class Explorer {
  public:
   Explorer(Grid& grid, const KernelInfo& info, const RunLimits& limits, const ExplorationLimits& bounds,
-           const std::function<bool(const Execution&)>& visit, Observer* observer)
+           const std::function<bool(const Execution&)>& visit, const ExplorationObservers& observers)
       : grid_(grid),
         info_(info),
-        observer_(observer),
+        observers_(observers),
         limits_(limits),
         bounds_(bounds),
         visit_(visit),
@@ -51,8 +52,8 @@ class Explorer {
       if (result_.warp_instructions >= bounds_.warp_instructions) why = "too many";
       if (cancel_ && *cancel_) why = "cancelled";
       if (why) {
-        result_.why_not = fmt::format("{}: {} executions run, and {} known ways to begin others are left", why,
-                                      result_.executions, todo_.size());
+        result_.why_not = fmt::format("{}: {} executions run to the end, and {} known ways to begin others are left",
+                                      why, result_.executions, todo_.size());
         break;
       }
       if (!result_.why_not.empty()) break;
@@ -130,9 +131,12 @@ class Explorer {
     s.live = &live_;
     if (bounds_.prunes) s.is_known = [&](std::size_t agent, std::uint64_t state) { return is_known(s, agent, state); };
     const std::span<Observer* const> before = grid_.observers;
-    Observer* const all[] = {&run->playback, &watch_, &run->views, observer_};
-    const std::span<Observer* const> observers(all, observer_ ? 4 : 3);
-    if (observer_) observer_->kernel_begin(info_);
+    run->views.on_initial = [&](const StrongAccess& a) {
+      for (Observer* const o : observers_.of_runs) o->may_read_initial(a.actor, a.address, a.bytes);
+    };
+    std::vector<Observer*> observers = {&run->playback, &watch_, &run->views};
+    observers.insert(observers.end(), observers_.of_runs.begin(), observers_.of_runs.end());
+    for (Observer* const o : observers_.of_runs) o->kernel_begin(info_);
     watch_.begin(run->views);
     const std::size_t races = watch_.races().size();
     grid_.set_observers(observers);
@@ -157,13 +161,55 @@ class Explorer {
       result_.why_not =
           fmt::format("more writes to the same memory than are followed, at {}:{}", where.file, where.line);
     } else {
+      for (Observer* const o : observers_.of_runs | std::views::reverse) o->kernel_end();
       note_steps(s);
       keep_steps(s);
       for (std::size_t k = races; k < watch_.races().size(); ++k) watch_.races()[k].trail = trail_of(s).text();
       derive(run, fault);
+      if (has_new_path(s)) look_again(run->item);
     }
+    run->views.on_initial = nullptr;
     grid_.views = nullptr;
     grid_.set_observers(before);
+  }
+
+  /// What a block does within itself follows from the order of its warps' steps, and what they read.
+  bool has_new_path(const State& s) {
+    if (observers_.of_block_paths.empty()) return false;
+    std::map<std::size_t, std::uint64_t> paths;
+    for (const Turn& step : s.steps) {
+      const std::size_t block = step.agent / s.warps;
+      std::uint64_t& path = paths.try_emplace(block, grid_.image->alike_blocks ? 0 : block).first->second;
+      path = mixed(mixed(path, step.agent % s.warps), step.state);
+      for (const Event& e : step.events) {
+        path = mixed(mixed(path, e.by.thread), e.address);
+        if (e.reads() && !e.allowed.empty()) path = mixed(path, e.allowed[e.chosen].value);
+        if (e.reads()) path = mixed(mixed(mixed(path, e.source.block), e.source.thread), e.source.number);
+      }
+    }
+    bool is_new = false;
+    for (const auto& [block, path] : paths) is_new |= block_paths_.insert(path).second;
+    return is_new;
+  }
+
+  /// The same run once more, for those that see each path of a block once.
+  void look_again(const Item& item) {
+    journal_.restore();
+    Run run(grid_, {.trail = item.trail, .forced = item.forced});
+    State& s = run.playback;
+    s.journal = &journal_;
+    s.live = &live_;
+    std::vector<Observer*> observers = {&run.playback, &run.views};
+    observers.insert(observers.end(), observers_.of_block_paths.begin(), observers_.of_block_paths.end());
+    for (Observer* const o : observers_.of_block_paths) o->kernel_begin(info_);
+    grid_.set_observers(observers);
+    grid_.views = &run.views;
+    grid_.executed = grid_.slept = 0;
+    RunLimits limits = limits_;
+    limits.guide = &run.playback;
+    (void)run_grid(grid_, {Schedule::Order::weak, 0, {}}, limits);
+    result_.warp_instructions += grid_.executed;
+    for (Observer* const o : observers_.of_block_paths | std::views::reverse) o->kernel_end();
   }
 
   /// Accesses of several sizes are not shown as the memory model has them.
@@ -569,7 +615,8 @@ class Explorer {
 
   Grid& grid_;
   const KernelInfo& info_;
-  Observer* const observer_;
+  const ExplorationObservers& observers_;
+  std::unordered_set<std::uint64_t> block_paths_;  ///< that `of_block_paths` have seen
   RunLimits limits_;
   const ExplorationLimits bounds_;
   const std::function<bool(const Execution&)>& visit_;
@@ -595,8 +642,8 @@ class Explorer {
 
 Exploration explore_grid(Grid& grid, const KernelInfo& info, const RunLimits& limits,
                          const ExplorationLimits& exploration, const std::function<bool(const Execution&)>& visit,
-                         Observer* observer) {
-  return playback::Explorer(grid, info, limits, exploration, visit, observer).run();
+                         const ExplorationObservers& observers) {
+  return playback::Explorer(grid, info, limits, exploration, visit, observers).run();
 }
 
 }  // namespace scanlab::vgpu

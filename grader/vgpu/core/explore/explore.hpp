@@ -20,9 +20,9 @@ namespace scanlab::vgpu {
 
 /// Runs all executions of `grid`, whose image is for the schedule `weak`, with all its blocks resident. `visit` is
 /// called for each different one, and ends the exploration by returning false. Afterwards memory holds what it held
-/// before. `info` is of the launch. `observer`, if any, sees each run, which begins with kernel_begin().
+/// before. `info` is of the launch.
 Exploration explore_grid(Grid& grid, const KernelInfo& info, const RunLimits& limits,
                          const ExplorationLimits& exploration, const std::function<bool(const Execution&)>& visit,
-                         Observer* observer = nullptr);
+                         const ExplorationObservers& observers = {});
 
 }  // namespace scanlab::vgpu

@@ -104,7 +104,8 @@ void RaceWatch::report(const Node& then, const Node& now, Address address, bool 
   if (const Allocation* const a = grid_.memory->find(address, 1)) {
     // The heap's memory goes from thread to thread through malloc() and free(), which are not observed.
     if (a->on_heap) return;
-    race.memory = a->label.substr(0, a->label.find(" #"));
+    const std::size_t number = a->label.find(" #");
+    race.memory = number == std::string::npos ? a->label : "memory of " + a->label.substr(0, number);
   }
   const auto is_same = [&](const BrokenAssumption& b) {
     return b.kind == race.kind && b.where.is_same_line(race.where) && b.other.is_same_line(race.other);

@@ -33,7 +33,8 @@ const Inst* async_copy(Warp& w, const Inst* i) {
   Memory& memory = *w.block->grid->memory;
   const std::uint32_t bytes = form.bytes;
   Addresses from, to;
-  Mask reads = 0;
+  Mask reads = 0, cuts = 0;  // lanes that copy something; of which the last word only in part
+  std::uint64_t cut[warp_size] = {};
   for (const unsigned l : lanes_in(w.active)) {
     to.of[l] = form.to_is_64 ? w.lanes<std::uint64_t>(i->op[0])[l] : w.lanes<std::uint32_t>(i->op[0])[l];
     to.of[l] += static_cast<std::uint64_t>(offset.to);
@@ -48,6 +49,11 @@ const Inst* async_copy(Warp& w, const Inst* i) {
     std::memset(target, 0, bytes);
     if (count > 0) std::memcpy(target, memory.host(from.of[l]), count);
     if (count > 0) reads |= Mask{1} << l;
+    if (const std::uint32_t rest = count % 4; rest > 0) {
+      const Address word = from.of[l] + count - rest;
+      cuts |= Mask{1} << l;
+      std::memcpy(&cut[l], memory.host(word), memory.find(word, 4) ? 4 : rest);
+    }
   }
   ++w.block->grid->epoch;
   Access access;
@@ -64,6 +70,7 @@ const Inst* async_copy(Warp& w, const Inst* i) {
     access.mask = w.active;
     access.address = to.of;
     o->store(access);
+    if (cuts) o->computed_with(access.actor, cuts, cut, 4);  // what it leaves is made of a word, and is not that word
   }
   return i + 1;
 }

@@ -77,6 +77,10 @@ void Views::write_mixed(std::uint32_t location, const StrongAccess& access,
   std::memcpy(memory_.host(access.address), from, access.bytes);
 }
 
+void Views::note_initial(const Location& at, const StrongAccess& access) const {
+  if (on_initial && !allowed_.empty() && at.of(allowed_.back()).writer.is_initial()) on_initial(access);
+}
+
 bool Views::read(const StrongAccess& access, std::byte* to) {
   ThreadView& t = causality_.learning_thread(access.actor, access.lane);
   MemoryChooser::Answer answer = begin(access, MemoryChooser::Answer::Effect::read);
@@ -89,6 +93,7 @@ bool Views::read(const StrongAccess& access, std::byte* to) {
     return true;
   }
   locations_.offer(allowed_, location, t.now.of(location), access.actor.line, [](std::size_t) { return true; });
+  note_initial(at, access);
   answer.allowed = allowed_;
   answer.chosen = chosen(MemoryChooser::Kind::read, location, allowed_, answer.by);
   answer.read = allowed_[answer.chosen];
@@ -180,6 +185,7 @@ bool Views::update(const StrongAccess& access, const Compute& now, std::byte* ol
     number <<= 1;
     return true;
   });
+  note_initial(at, access);
   answer.allowed = allowed_;
   answer.chosen = chosen(MemoryChooser::Kind::update, location, allowed_, answer.by);
   answer.read = allowed_[answer.chosen];

@@ -46,6 +46,8 @@ class Views : public Observer {
     shuffles_order_ = false;
     locations_.be_exact();
   }
+  /// Called for each access that may return what stood in memory before the launch, whatever it returns.
+  std::function<void(const StrongAccess&)> on_initial;
   using Fence = Causality::Fence;
   void fence(const Actor& actor, Mask mask, Access::Scope scope, Fence kind);
 
@@ -73,6 +75,7 @@ class Views : public Observer {
   }
 
  private:
+  void note_initial(const Location& at, const StrongAccess& access) const;
   template <class Visit>
   void for_each_plain(const Access& access, Visit visit);
   MemoryChooser::Answer begin(const StrongAccess& access, MemoryChooser::Answer::Effect effect);

@@ -288,9 +288,26 @@ bool Device::may_shuffle() const {
   return modules_.empty() || std::ranges::any_of(modules_, [](const auto& m) { return m->has_shuffles; });
 }
 
+namespace {
+
+KernelInfo info_of(const LaunchRequest& request, const Image& image) {
+  KernelInfo info{request.kernel.c_str(),
+                  request.grid,
+                  request.block,
+                  image.static_shared + request.dynamic_shared,
+                  &request.module->module,
+                  image.shared,
+                  {}};
+  if (!info.shared.empty() && info.shared.back().offset == image.dynamic_offset)
+    info.shared.back().size = request.dynamic_shared;
+  return info;
+}
+
+}  // namespace
+
 std::optional<Exploration> Device::explore(const LaunchRequest& request, const ExplorationLimits& bounds,
                                            const std::function<bool(const Execution&, const std::string& trail)>& visit,
-                                           Observer* observer) {
+                                           const ExplorationObservers& observers) {
   const Schedule before = std::exchange(schedule, {Schedule::Order::weak, 0, {}});
   Ready ready;
   const LaunchResult possible = prepare(request, ready);
@@ -303,16 +320,18 @@ std::optional<Exploration> Device::explore(const LaunchRequest& request, const E
   Grid g;
   std::vector<std::byte> parameters;
   set_up(request, ready, parameters, g);
-  const std::function<void(std::string_view)> silent = [](std::string_view) {};
+  bool prints = false;
+  const std::function<void(std::string_view)> silent = [&](std::string_view) { prints = true; };
   g.print = &silent;
   RunLimits limits;
   limits.max_warp_instructions = max_warp_instructions;
   limits.cancel = cancel;
   limits.resident_blocks = ready.resident;
   const auto named = [&](const std::string& trail) { return fmt::format("{}:{}", launches_ + 1, trail); };
-  const KernelInfo info{request.kernel.c_str(), request.grid, request.block, 0, &request.module->module, {}, {}};
+  const KernelInfo info = info_of(request, *ready.image);
   const auto named_visit = [&](const Execution& execution) { return visit(execution, named(execution.trail.text())); };
-  Exploration result = explore_grid(g, info, limits, bounds, named_visit, observer);
+  Exploration result = explore_grid(g, info, limits, bounds, named_visit, observers);
+  result.prints = prints;
   for (BrokenAssumption& broken : result.broken) broken.trail = named(broken.trail);
   if (g.workspace) memory_.free(g.workspace);
   return result;
@@ -343,11 +362,8 @@ LaunchResult Device::launch(const LaunchRequest& request) {
   set_up(request, ready, parameters, g);
   std::vector<StaleRead> stale_reads;
   g.stale_reads = &stale_reads;
-  KernelInfo info{request.kernel.c_str(),  grid, block,     image->static_shared + request.dynamic_shared,
-                  &request.module->module, {},   fast_paths};
-  if (!observers_.empty()) info.shared = image->shared;
-  if (!info.shared.empty() && info.shared.back().offset == image->dynamic_offset)
-    info.shared.back().size = request.dynamic_shared;
+  KernelInfo info = info_of(request, *image);
+  info.fast_paths = fast_paths;
   for (Observer* o : observers_) o->kernel_begin(info);
   g.set_observers(observers_);
   RunLimits limits;

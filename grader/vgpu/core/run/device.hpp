@@ -103,13 +103,13 @@ class Device {
   /// Runs a kernel to its end (or its fault). Never hangs: see `max_warp_instructions`.
   LaunchResult launch(const LaunchRequest& request);
   /// Runs all executions of a launch under the memory model (explore.hpp), without printing, and without the observers
-  /// but `observer`, if any, which sees each run. Memory is then as before. `visit` gets each different one, and a
-  /// trail that shows it again as Schedule::trail, if the next launch is this one; it ends the exploration by returning
-  /// false. A launch whose blocks do not talk to each other has one execution, which is not run. Nothing where the
-  /// launch is refused.
+  /// but `observers`. Memory is then as before. `visit` gets each different one, and
+  /// a trail that shows it again as Schedule::trail, if the next launch is this one; it ends the exploration by
+  /// returning false. A launch whose blocks do not talk to each other has one execution, which is not run. Nothing
+  /// where the launch is refused.
   std::optional<Exploration> explore(const LaunchRequest& request, const ExplorationLimits& limits,
                                      const std::function<bool(const Execution&, const std::string& trail)>& visit,
-                                     Observer* observer = nullptr);
+                                     const ExplorationObservers& observers = {});
   /// May a kernel have instructions at which lanes wait for each other, and which PTX gives no order of memory:
   /// shuffles, votes and their like? True also where nothing has been loaded yet.
   bool may_shuffle() const;

@@ -166,6 +166,8 @@ class Observer {
   /// The lanes get something on which neither the input nor an order of blocks and warps decides: all but `absent_lane`
   /// only where elements are names, or Device::reports_dependences asks for it.
   virtual void depends(const Actor&, Mask, Dependence) {}
+  /// In an exploration: a strong access to global memory may return what stood there before the launch.
+  virtual void may_read_initial(const Actor&, std::uint64_t /*address*/, std::uint32_t /*bytes*/) {}
   virtual void load(const Access&) {}
   virtual void store(const Access&) {}
   /// The same for warps that take the same path; an observer that can do better than one by one overrides them.
