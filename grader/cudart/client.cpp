@@ -222,6 +222,10 @@ void Client::note_call_site(Frames frames) {
   call_site_ = std::move(frames);
 }
 
+void Client::note_graph_site(const Frames& frames) {
+  if (reports_host_) post({.op = Op::note_call_site, .value = 1}, std::as_bytes(std::span(frames)));
+}
+
 bool Client::try_lock() {
   for (int tries = 0; !mutex.try_lock(); ++tries) {
     if (tries == 50) return false;

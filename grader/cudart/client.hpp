@@ -228,6 +228,8 @@ class Client {
   bool reports_host() const { return reports_host_; }
   /// Notes where the work that is submitted next was called from.
   void note_call_site(Frames frames);
+  /// The same of the launch of a graph whose nodes come next; empty: none come.
+  void note_graph_site(const Frames& frames);
   struct Access {
     Address device = 0;
     std::size_t bytes = 1;

@@ -43,6 +43,7 @@ cudaError_t allocate(Client& state, void** pointer, std::size_t bytes, MemoryKin
 
 cudaError_t release(Client& state, void* pointer, Waits waits, std::uint32_t order) {
   if (pointer == nullptr) return waits == Waits::yes ? state.synchronise() : cudaSuccess;
+  if (state.reports_host()) state.note_call_site(frames_here());
   const cudaError_t error =
       state.submit({.op = Op::release, .flags = flags_of(waits) | order, .to = address_of(pointer)});
   const auto found = state.allocations.find(address_of(pointer));

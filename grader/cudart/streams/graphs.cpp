@@ -110,7 +110,7 @@ cudaError_t run_node(Client& state, const GraphNode& node, cudaStream_t on) {
 }
 
 /// Runs the nodes in the order of their capture. The device is told which of them come after which.
-cudaError_t run(Client& state, const Graph& graph, cudaStream_t on) {
+cudaError_t run_nodes(Client& state, const Graph& graph, cudaStream_t on) {
   Branches& branches = *graph.branches;
   if (branches.end.recorded) wait_event(state, on, branches.end);
   if (branches.streams.empty()) {
@@ -132,6 +132,13 @@ cudaError_t run(Client& state, const Graph& graph, cudaStream_t on) {
   }
   for (const auto& [branch, node] : last) wait_event(state, on, branches.done[node]);
   return record_event(state, &branches.end, on);
+}
+
+cudaError_t run(Client& state, const Graph& graph, cudaStream_t on, const Frames& site) {
+  state.note_graph_site(site);
+  const cudaError_t error = run_nodes(state, graph, on);
+  state.note_graph_site({});
+  return error;
 }
 
 cudaStreamCaptureStatus status_of(const Capture* capture) {
@@ -216,7 +223,7 @@ cudaError_t CUDARTAPI cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t s
   });
   if (found != cudaSuccess) return found;
   return submit(stream, cudaGraphNodeTypeGraph,
-                [graph](Client& state, cudaStream_t on) { return run(state, graph, on); });
+                [graph, site = frames_here()](Client& state, cudaStream_t on) { return run(state, graph, on, site); });
 }
 
 cudaError_t CUDARTAPI cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count) {

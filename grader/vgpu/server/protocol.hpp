@@ -60,7 +60,7 @@ enum class Op : std::uint32_t {
   wait_event,        ///< stream, id: what the stream is given from now on comes after the event
   note_host_wait,    ///< the host has waited. value: HostWait; stream or id: an event
   drop_stream,       ///< stream
-  note_call_site,    ///< payload: the HostPlace of the call whose work comes next
+  note_call_site,    ///< payload: the HostPlace of the call whose work comes next; value 1: of the graph launch
   host_access,       ///< to, bytes (0: only asks), value: bits of access_…, id: of a host function, or 0, payload:
                      ///< HostPlace → value: bits of in_use_…
   host_function,     ///< id, stream, value: HostFunctionStep

@@ -64,6 +64,7 @@ void Requests::reset() {
   for (const auto& [base, bytes] : allocations_) device_.memory().free(base);
   device_.memory().reset_heap();
   allocations_.clear();
+  pool_.clear();
   allocated_bytes_ = 0;
   shared_.clear();
   kernels_.clear();
@@ -147,6 +148,7 @@ std::int32_t Requests::allocate(const Request& request, Payload, Answer& answer)
   traffic.flow.leaves(DataFlow::Out::addresses, sizeof base);
   ++next_allocation_[request.value];
   allocations_.emplace(base, request.bytes);
+  if (request.flags & wire::flag_stream_ordered) pool_.insert(base);
   allocated_bytes_ += request.bytes;
   ++traffic.allocations;
   answer.reply.address = base;
@@ -190,6 +192,7 @@ std::int32_t Requests::release(const Request& request, Payload, Answer&) {
   if (found == allocations_.end()) return wire::error::invalid_value;
   allocated_bytes_ -= found->second;
   allocations_.erase(found);
+  pool_.erase(request.to);
   shared_.erase(request.to);
   shares_.remove(request.to);
   ++traffic.releases;
@@ -367,8 +370,8 @@ vgpu::HostPlace place_of(std::span<const std::byte> payload) {
 
 }  // namespace
 
-std::int32_t Requests::note_call_site(const Request&, Payload place, Answer&) {
-  call_site_ = place_of(place);
+std::int32_t Requests::note_call_site(const Request& request, Payload place, Answer&) {
+  (request.value ? graph_site_ : call_site_) = place_of(place);
   return wire::error::success;
 }
 

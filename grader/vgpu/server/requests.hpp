@@ -201,7 +201,9 @@ class Requests {
   std::int32_t late_error_ = 0;  ///< a refused launch that had no reply; not sticky
   std::string output_;           ///< device printf's text, not fetched yet
   std::size_t output_read_ = 0;
-  vgpu::HostPlace call_site_;  ///< of the work that comes next
+  vgpu::HostPlace call_site_;     ///< of the work that comes next
+  vgpu::HostPlace graph_site_;    ///< of the graph's launch whose nodes come next; empty: none
+  std::set<vgpu::Address> pool_;  ///< what cudaMallocAsync has given
   bool greeted_ = false;
   struct {
     wire::Op op{};

@@ -145,8 +145,8 @@ HOST(graph_copies_and_is_not_waited_for) {
   Captured g;
   cudaMemcpyAsync(h, x, bytes, cudaMemcpyDeviceToHost, g.a);  // here
   g.finish();
-  g.launch(g.a);
-  sink = h[0];  // here
+  cudaGraphLaunch(g.executable, g.a);  // here
+  sink = h[0];                         // here
   cudaDeviceSynchronize();
 }
 
@@ -267,5 +267,36 @@ HOST(read_behind_a_long_loop_on_the_same_page) {
   int sum = 0;
   for (int k = 0; k < bounded->length; ++k) sum += k;
   sink = sum + bounded->result;  // here
+  cudaDeviceSynchronize();
+}
+
+// wrong: race.host | frees it
+HOST(memory_of_a_pool_freed_in_use) {
+  InStream a;
+  int* p;
+  cudaMallocAsync(reinterpret_cast<void**>(&p), bytes, a);
+  fill<<<1, n, 0, a>>>(p, 2);  // here
+  cudaFree(p);                 // here
+  cudaDeviceSynchronize();
+}
+
+// right
+HOST(memory_of_a_pool_freed_behind_a_wait) {
+  InStream a;
+  int* p;
+  cudaMallocAsync(reinterpret_cast<void**>(&p), bytes, a);
+  fill<<<1, n, 0, a>>>(p, 2);
+  cudaStreamSynchronize(a);
+  cudaFree(p);
+}
+
+// wrong: race.host
+HOST(pinned_memory_freed_instead_of_a_wait) {
+  Managed x;
+  {
+    Pinned other;
+    fill<<<1, n>>>(x, 2);  // here
+  }
+  sink = x[3];  // here
   cudaDeviceSynchronize();
 }

@@ -338,3 +338,23 @@ HOST(host_functions_count_with_a_lock) {
   cudaLaunchHostFunc(t, count_with_a_lock, x);
   cudaDeviceSynchronize();
 }
+
+// wrong: race.host | kernel fill and a host function
+HOST(host_function_and_a_wait_for_another_stream) {
+  Managed x;
+  InStream s, t;
+  fill<<<1, n, 0, s>>>(x, 2);
+  cudaLaunchHostFunc(t, read_first, x);
+  cudaStreamSynchronize(s);
+  cudaStreamSynchronize(t);
+}
+
+// right
+HOST(host_function_behind_a_wait_for_another_stream) {
+  Managed x;
+  InStream s, t;
+  fill<<<1, n, 0, s>>>(x, 2);
+  cudaStreamSynchronize(s);
+  cudaLaunchHostFunc(t, read_first, x);
+  cudaStreamSynchronize(t);
+}

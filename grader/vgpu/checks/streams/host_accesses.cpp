@@ -110,12 +110,23 @@ std::vector<Finding::Part> StreamRaces::parts_of_work(const Done& work, const Ac
   uses.does = work.is_call_of(frees)       ? "frees it"
               : work.is_call_of(allocates) ? "allocates it"
                                            : what_does(touched.site.how);
-  if (!work.module) return {std::move(uses)};
+  const auto add_graph = [&](std::vector<Finding::Part>& parts) {
+    if (work.work.graph_place.empty()) return;
+    Finding::Part graph = part_of_host(work.work.graph_place);
+    graph.does = "its graph is launched";
+    if (!graph.is_call) parts.push_back(std::move(graph));
+  };
+  if (!work.module) {
+    std::vector<Finding::Part> parts = {std::move(uses)};
+    add_graph(parts);
+    return parts;
+  }
   uses.where = place_of(work, touched);
   uses.is_call = false;
-  launched.does = "it is launched";
+  launched.does = work.work.graph_place.empty() ? "it is launched" : "it is captured";
   std::vector<Finding::Part> parts = {std::move(uses)};
   if (!launched.is_call) parts.push_back(std::move(launched));
+  add_graph(parts);
   return parts;
 }
 
@@ -144,7 +155,7 @@ void StreamRaces::report_host_race(const Done& work, const AccessedSpan& touched
     return;
   }
   Finding::Part host = part_of_host(access.place);
-  host.does = access.writes ? "writes it" : "reads it";
+  host.does = access.frees ? "frees it" : access.writes ? "writes it" : "reads it";
   host.actors = host.is_call && !host.where.function.empty() ? "the host, in " + host.where.function + "," : "the host";
   f.parts.push_back(std::move(host));
   if (work.work.call == std::string_view("cudaMemcpy"))
@@ -192,6 +203,7 @@ void StreamRaces::host_function(const HostFunction& function) {
   }
   ended_.insert(functions_.extract(found));
   order_.drop(function.id);
+  forget_known();
   if (!functions_.empty()) return;
   host_uses_.clear();
   ended_.clear();
@@ -209,9 +221,7 @@ InUse StreamRaces::function_accessed(const HostAccess& access, const Allocation&
   if (found == functions_.end() || !found->second.begun) return {};
   const Function& function = found->second;
   compare_with_work(access, array, [&](const Done& work) {
-    // What the host knows to be done, it may have notified the function of.
-    return work.moment < *function.begun && !order_.comes_before(work.place, access.function) &&
-           !order_.is_known_to_host(work.place);
+    return work.moment < *function.begun && is_open_to(access.function, function, work);
   });
   const Span its{access.address, access.address + access.bytes};
   for (const HostUse& use : host_uses_) {

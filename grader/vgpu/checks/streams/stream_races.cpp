@@ -115,9 +115,19 @@ void StreamRaces::host_waited_for_all() {
   kept_ = kept_spans_ = 0;
 }
 
+/// What the host has waited for, it may have notified the function of. A function that is submitted when the work
+/// already runs hardly waits for that: then what was known when it was submitted counts.
+bool StreamRaces::is_open_to(std::uint64_t id, const Function& function, const Done& work) const {
+  if (order_.comes_before(work.place, id)) return false;
+  return work.moment < function.moment || !order_.is_known_to_host(work.place);
+}
+
 void StreamRaces::forget_known() {
+  const auto is_open_to_function = [&](const Done& work) {
+    return std::ranges::any_of(functions_, [&](const auto& f) { return is_open_to(f.first, f.second, work); });
+  };
   for (std::deque<Done>& line : done_)
-    while (!line.empty() && order_.is_known_to_host(line.front().place)) {
+    while (!line.empty() && order_.is_known_to_host(line.front().place) && !is_open_to_function(line.front())) {
       --kept_;
       kept_spans_ -= line.front().spans.size();
       line.pop_front();

@@ -145,6 +145,8 @@ class StreamRaces : public WorkListener, private MemoryListener {
   /// Each work that `is_open(work)` is compared with what the host, or its function, does.
   template <class IsOpen>
   InUse compare_with_work(const HostAccess& access, const Allocation& array, IsOpen is_open);
+  /// May the work be done later than the function begins?
+  bool is_open_to(std::uint64_t id, const Function& function, const Done& work) const;
   InUse function_accessed(const HostAccess& access, const Allocation& array);
   /// A thread goes on: with `access`, where that is known.
   void settle(const HostAccess* access);

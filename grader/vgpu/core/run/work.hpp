@@ -36,6 +36,7 @@ struct Work {
   std::uint64_t bytes_too = 0;
   std::vector<Address> arguments;  ///< of a launch: the words of its parameters
   HostPlace place;                 ///< of the call
+  HostPlace graph_place;           ///< of a graph's launch, where it is a node of one; empty: not known
 };
 
 /// The host reads or writes memory that device code may use.
@@ -47,6 +48,7 @@ struct HostAccess {
   std::uint64_t function = 0;  ///< the host function that does it; 0: a thread of the program's own
   bool stays = false;  ///< the thread stays there until all host functions have ended, or a later access is reported
   bool is_ordered = false;      ///< by an atomic instruction, or while the thread holds a lock
+  bool frees = false;           ///< it frees the memory
   bool follows_unseen = false;  ///< accesses before it could not be reported
 };
 
