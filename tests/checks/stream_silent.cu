@@ -229,11 +229,13 @@ void memory_of_streams(const Streams& s, int* d_y) {
   cudaFreeAsync(d_scratch, s.two);
 }
 
-// cudaMalloc and cudaFree make all streams wait.
+// cudaFree makes all streams wait.
 void allocations(const Streams& s, int* d_x, int* d_y) {
-  fill<<<grid, block, 0, s.free_one>>>(d_x, 1);
-  int* d_scratch;
+  int *d_scratch, *d_other;
   cudaMalloc(&d_scratch, bytes);
+  cudaMalloc(&d_other, bytes);
+  fill<<<grid, block, 0, s.free_one>>>(d_x, 1);
+  cudaFree(d_other);
   add<<<grid, block, 0, s.free_two>>>(d_y, d_x);
   cudaFree(d_scratch);
   fill<<<grid, block, 0, s.free_one>>>(d_x, 2);

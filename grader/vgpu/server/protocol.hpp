@@ -17,6 +17,7 @@
 #include <type_traits>
 
 #include "runner/stream.hpp"
+#include "vgpu/core/run/work.hpp"
 
 namespace scanlab::server::wire {
 
@@ -104,7 +105,7 @@ inline constexpr std::uint32_t flag_misnamed = 256;       ///< of copy_on_device
 /// Bits of Request::stream; below them its number: 0 is the legacy default stream.
 inline constexpr std::uint64_t stream_non_blocking = std::uint64_t{1} << 63, stream_per_thread = std::uint64_t{1} << 62;
 /// A branch of a graph, whose number is the graph's times most_branches, and its own from 1.
-inline constexpr std::uint64_t stream_branch = std::uint64_t{1} << 61, most_branches = 256;
+inline constexpr std::uint64_t stream_branch = std::uint64_t{1} << 61, most_branches = vgpu::Stream::most_branches;
 /// Bits of Reply::flags.
 inline constexpr std::uint32_t flag_sticky = 1;  ///< `error` stays until the device is reset
 

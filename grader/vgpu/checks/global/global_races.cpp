@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "vgpu/checks/global/read_only_loads.hpp"
@@ -204,7 +205,11 @@ void GlobalRaces::loads(const AccessRun& run) {
   if (run.first.space == ptx::StateSpace::constant)
     for (unsigned k = 0; k < run.count; ++k) {
       const Access one = run.of(k);
-      for_each_lane(one.mask, [&](unsigned lane) { constants_.emplace(one.at(lane), one.actor.line, one.bytes); });
+      std::optional<Address> before;  // all lanes mostly read the same
+      for_each_lane(one.mask, [&](unsigned lane) {
+        if (std::exchange(before, one.at(lane)) != one.at(lane))
+          constants_.emplace(one.at(lane), one.actor.line, one.bytes);
+      });
     }
   if (run.first.order != Access::Order::weak) synchronise(run, BlockSync::Effect::reads);
 }

@@ -110,23 +110,19 @@ std::vector<Finding::Part> StreamRaces::parts_of_work(const Done& work, const Ac
   uses.does = work.is_call_of(frees)       ? "frees it"
               : work.is_call_of(allocates) ? "allocates it"
                                            : what_does(touched.site.how);
-  const auto add_graph = [&](std::vector<Finding::Part>& parts) {
-    if (work.work.graph_place.empty()) return;
+  const bool is_of_graph = !work.work.graph_place.empty();
+  if (work.module) {
+    uses.where = place_of(work, touched);
+    uses.is_call = false;
+  }
+  std::vector<Finding::Part> parts = {std::move(uses)};
+  launched.does = is_of_graph ? "it is captured" : "it is launched";
+  if (work.module && !launched.is_call) parts.push_back(std::move(launched));
+  if (is_of_graph) {
     Finding::Part graph = part_of_host(work.work.graph_place);
     graph.does = "its graph is launched";
     if (!graph.is_call) parts.push_back(std::move(graph));
-  };
-  if (!work.module) {
-    std::vector<Finding::Part> parts = {std::move(uses)};
-    add_graph(parts);
-    return parts;
   }
-  uses.where = place_of(work, touched);
-  uses.is_call = false;
-  launched.does = work.work.graph_place.empty() ? "it is launched" : "it is captured";
-  std::vector<Finding::Part> parts = {std::move(uses)};
-  if (!launched.is_call) parts.push_back(std::move(launched));
-  add_graph(parts);
   return parts;
 }
 

@@ -24,7 +24,7 @@ constexpr std::size_t most_arrays = 8;
 
 std::string name_of(const Stream& stream) {
   if (stream.is_legacy()) return "the default stream";
-  if (stream.is_branch) return fmt::format("branch {} of a graph", stream.number % 256);
+  if (stream.is_branch) return fmt::format("branch {} of a graph", stream.number % Stream::most_branches);
   return fmt::format("{} #{}", stream.is_per_thread ? "the default stream of thread" : "stream", stream.number);
 }
 
@@ -331,7 +331,7 @@ void StreamRaces::compare_with(Done& earlier, std::vector<Address>& reported) {
   }
 }
 
-std::string StreamRaces::vain_wait() const {
+std::string StreamRaces::vain_wait(const Stream& needed) const {
   using enum StreamOrder::LastWait;
   if (now_->work.stream.is_branch) return "";  // the program has not written what that waits for
   switch (order_.last_wait()) {
@@ -340,6 +340,7 @@ std::string StreamRaces::vain_wait() const {
     case own:
       return "an event of its own, which it comes after anyway";
     case other:
+      if (order_.waited_for() == needed) return "";  // one of an earlier round
       return fmt::format("an event of {} only", vgpu::name_of(order_.waited_for()));
     case none:
       break;
@@ -386,7 +387,8 @@ Finding StreamRaces::describe(const Done& earlier, const AccessedSpan& first, co
     f.advice = fmt::format("so {}: call cudaEventRecord behind the first of the two", what);
     return f;
   }
-  if (const std::string wait = vain_wait(); !wait.empty()) f.details.push_back(fmt::format("{} waits for {}", b, wait));
+  if (const std::string wait = vain_wait(earlier.work.stream); !wait.empty())
+    f.details.push_back(fmt::format("{} waits for {}", b, wait));
   const bool is_about_default = earlier.work.stream.is_legacy() || later.work.stream.is_legacy();
   f.advice = fmt::format(
       "{} does not wait for {}{}: {}; put cudaEventRecord and cudaStreamWaitEvent between the two, or a "

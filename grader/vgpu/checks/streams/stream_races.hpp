@@ -138,8 +138,9 @@ class StreamRaces : public WorkListener, private MemoryListener {
   /// Notes that the host uses what the work may have told it by.
   void hear(Done& work, const HostAccess& access);
   SourcePlace place_of(const Done& work, const AccessedSpan& touched) const;
-  /// What the later work's stream has waited for, though not for the earlier work: "an event of stream #3 only".
-  std::string vain_wait() const;
+  /// What the later work's stream has waited for, though not for the earlier work in `needed`: "an event of stream #3
+  /// only"; empty: nothing that explains it.
+  std::string vain_wait(const Stream& needed) const;
   Finding describe(const Done& earlier, const AccessedSpan& first, const AccessedSpan& second, const Allocation& array,
                    Address byte) const;
   /// Each work that `is_open(work)` is compared with what the host, or its function, does.

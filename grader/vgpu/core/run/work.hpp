@@ -14,7 +14,10 @@ struct Stream {
   std::uint32_t number = 0;  ///< 0: the legacy default stream; others by creation, per-thread ones by themselves
   bool is_per_thread = false;
   bool is_non_blocking = false;
-  bool is_branch = false;  ///< of a graph, not made by the program; 256 times a number of the graph, + its own
+  bool is_branch =
+      false;  ///< of a graph, not made by the program: its number is the graph's times most_branches, + its own
+
+  static constexpr std::uint32_t most_branches = 256;  ///< of a graph
 
   bool is_legacy() const { return number == 0 && !is_per_thread; }
   bool operator==(const Stream&) const = default;
