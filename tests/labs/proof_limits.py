@@ -101,6 +101,13 @@ CASES: dict[str, tuple[str, str, str]] = {
         "  const unsigned long long both = static_cast<unsigned long long>(i < n) << 33 | w;\n"
         "  w = static_cast<unsigned>(both);\n  memcpy(&own, &w, 4);\n  if (both >> 33) d_y[i] = own;",
     ),
+    "more values are computed with than are kept": (
+        "tested, not proved: .* computes with more different values than are compared with the elements",
+        STORE,
+        "  if (i < n) d_y[i] = s_xy[t];\n"
+        "  __shared__ volatile unsigned s_seeds[section_size];\n  s_seeds[t] = t << 20;\n"
+        "  for (int k = 0; k < 300; ++k) s_seeds[t] = s_seeds[t] + (1u << 20) + k;",
+    ),
     # what nobody has written
     "a shuffle reads a lane that takes no part": (
         UNWRITTEN,

@@ -262,6 +262,8 @@ ALTERNATIVE = """__global__ void talk(int* d) {
         ("if (is_other && i < 32) d[64] = i;", "between lanes of one store"),
         ("if (is_other) d[64 + i] = s[i] == 123456;", "reads what nobody has written"),
         ("if (is_other) d[64 + i] = d[300] == 123456;", "reads what nobody has written"),
+        ("if (is_other) d[64] = __ldg(d + 65) == 7;", ""),
+        ("if (is_other) d[64] = __ldg(d + 64) == 7;", "reads by a read-only load"),
     ],
 )
 def test_mistakes_of_one_execution_end_the_proof(prove: Run, mistake: str, why: str) -> None:

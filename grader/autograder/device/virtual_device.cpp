@@ -302,7 +302,7 @@ class VirtualConnection : public Connection {
       explored_checks_.emplace(checks_->uninitialised(),
                                [this](const vgpu::Breach& breach) { explored_->add(breach); });
     const auto explored = device_.explore(
-        launch, limits, visit, explored_checks_ ? explored_checks_->observers() : vgpu::ExplorationObservers());
+        launch, limits, visit, explored_checks_ ? explored_checks_->begin_launch() : vgpu::ExplorationObservers());
     if (!explored || (explored->is_exhaustive && explored->runs == 0)) return;
     call.seconds = std::max(0.0, call.seconds - (processor() - begin));
     call.warp_instructions -= std::min(call.warp_instructions, explored->warp_instructions);

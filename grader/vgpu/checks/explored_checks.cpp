@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 
@@ -81,6 +82,56 @@ void LaneStores::store(const Access& a) {
                         .said = "RACE (write-after-write) between lanes of one store"});
 }
 
+// --- read-only loads
+// --------------------------------------------------------------------------------------------------
+
+void ReadOnlyLoads::begin_launch() {
+  module_ = nullptr;
+  for (const Read& read : std::exchange(reads_, {})) read_.remove(read.first, read.end - read.first);
+  for (const auto& [first, bytes] : std::exchange(writes_, {})) written_.remove(first, bytes);
+}
+
+void ReadOnlyLoads::kernel_begin(const KernelInfo& kernel) {
+  if (module_ == kernel.module) return;
+  module_ = kernel.module;
+  has_loads_ = std::ranges::any_of(module_->functions, [](const ptx::Function& function) {
+    return std::ranges::any_of(function.instructions, [](const ptx::Instruction& in) {
+      return in.opcode == "ldu" || (in.opcode == "ld" && in.has("nc"));
+    });
+  });
+}
+
+void ReadOnlyLoads::load(const Access& access) {
+  if (!access.is_read_only) return;
+  for_each_span(access, [&](Address first, std::uint64_t bytes) {
+    if (read_.has_all(first, bytes)) return;
+    read_.add(first, bytes);
+    reads_.push_back({first, first + bytes, access.actor.line});
+    for (std::uint64_t k = 0; k < bytes; ++k)
+      if (written_.has(first + k)) return note(access.actor.line);
+  });
+}
+
+void ReadOnlyLoads::store(const Access& access) {
+  if (!has_loads_ || access.space != ptx::StateSpace::global) return;
+  for_each_span(access, [&](Address first, std::uint64_t bytes) {
+    if (written_.has_all(first, bytes)) return;
+    written_.add(first, bytes);
+    writes_.emplace_back(first, bytes);
+    for (std::uint64_t k = 0; k < bytes; ++k) {
+      if (!read_.has(first + k)) continue;
+      const auto meets = [&](const Read& read) { return read.first <= first + k && first + k < read.end; };
+      return note(std::ranges::find_if(reads_, meets)->line);
+    }
+  });
+}
+
+void ReadOnlyLoads::note(std::uint32_t line) {
+  const SourcePlace where = own_place(*module_, line);
+  // Thrust scans in place by read-only loads, and answers for that itself.
+  if (!of_toolkit(where)) report_({.what = Breach::What::read_only, .where = where});
+}
+
 // --- all of them -----------------------------------------------------------------------------------------------------
 
 ExploredChecks::ExploredChecks(const Uninitialised& before, std::function<void(const Breach&)> report)
@@ -88,9 +139,15 @@ ExploredChecks::ExploredChecks(const Uninitialised& before, std::function<void(c
       unexplored_([this](const Breach& breach) { seen_.push_back(breach); }),
       unwritten_(before, [this](const Breach& breach) { seen_.push_back(breach); }),
       lane_stores_([this](const Breach& breach) { seen_.push_back(breach); }),
+      read_only_loads_([this](const Breach& breach) { report_(breach); }),
       divergent_barriers_(make_divergent_barriers(across_warps_)),
-      observers_{{&run_, &unexplored_, &unwritten_, &lane_stores_},
+      observers_{{&run_, &unexplored_, &unwritten_, &lane_stores_, &read_only_loads_},
                  {&path_, &shared_races_, divergent_barriers_.get()}} {}
+
+const ExplorationObservers& ExploredChecks::begin_launch() {
+  read_only_loads_.begin_launch();
+  return observers_;
+}
 
 void ExploredChecks::report_seen() {
   for (const Breach& breach : std::exchange(seen_, {})) report_(breach);

@@ -60,6 +60,34 @@ class LaneStores : public Observer {
   const ptx::Module* module_ = nullptr;
 };
 
+/// Reports read-only loads (Access::is_read_only) of bytes that the launch writes in any of its runs, which are
+/// undefined whatever orders the two. A run ends where another has been before, so that no run need have both.
+class ReadOnlyLoads : public Observer {
+ public:
+  explicit ReadOnlyLoads(std::function<void(const Breach&)> report) : report_(std::move(report)) {}
+
+  /// Of another launch.
+  void begin_launch();
+  void kernel_begin(const KernelInfo& kernel) override;
+  void load(const Access& access) override;
+  void store(const Access& access) override;
+  void atomic(const Access& access) override { store(access); }
+
+ private:
+  struct Read {
+    Address first, end;
+    std::uint32_t line;
+  };
+  void note(std::uint32_t line);
+
+  std::function<void(const Breach&)> report_;
+  const ptx::Module* module_ = nullptr;
+  bool has_loads_ = false;  ///< the module has such loads
+  ByteSet read_, written_;  ///< by the launch
+  std::vector<Read> reads_;
+  std::vector<std::pair<Address, std::uint64_t>> writes_;
+};
+
 /// The observers of an exploration, and what they have found in the runs that count.
 class ExploredChecks {
  public:
@@ -68,7 +96,8 @@ class ExploredChecks {
   ExploredChecks(const ExploredChecks&) = delete;
   ExploredChecks& operator=(const ExploredChecks&) = delete;
 
-  const ExplorationObservers& observers() const { return observers_; }
+  /// The observers of another launch that is explored.
+  const ExplorationObservers& begin_launch();
 
  private:
   /// Hears of the beginning of a run before the others, and of its end behind them.
@@ -102,6 +131,7 @@ class ExploredChecks {
   Unexplored unexplored_;
   UnwrittenReads unwritten_;
   LaneStores lane_stores_;
+  ReadOnlyLoads read_only_loads_;
   SharedRaces shared_races_{LaneOrder::ptx};
   bool across_warps_ = true;
   std::unique_ptr<Check> divergent_barriers_;

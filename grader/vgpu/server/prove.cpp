@@ -319,7 +319,7 @@ class Proof {
       ++results.try_emplace(key, one).first->second.executions;
       return true;
     };
-    const auto explored = device.explore(request, limits, visit, explored_checks_->observers());
+    const auto explored = device.explore(request, limits, visit, explored_checks_->begin_launch());
     if (!explored) return;
     used_seconds_ += seconds_since(begin);
     runs_ += explored->runs;

@@ -35,6 +35,9 @@ std::string Breach::text() const {
     case What::unwritten:
       does = "computes with what nobody has written, or what a lane gives that takes no part in a shuffle";
       break;
+    case What::values:
+      does = "computes with more different values than are compared with the elements";
+      break;
     case What::clock:
       does = "reads a clock, which differs from run to run";
       break;
@@ -80,6 +83,9 @@ std::string Breach::text() const {
     case What::unwritten_read:
       does = "reads what nobody has written";
       break;
+    case What::read_only:
+      does = "reads by a read-only load (__ldg, const and __restrict__) what the same launch may write";
+      break;
     case What::host:
     case What::work_order:
     case What::mistake:
@@ -96,8 +102,10 @@ void Assumptions::leave(std::span<const std::byte> bytes) {
   for (std::size_t k = 0; k + sizeof(std::uint32_t) <= bytes.size(); k += sizeof(std::uint32_t)) {
     std::uint32_t word;
     std::memcpy(&word, bytes.data() + k, sizeof word);
-    has_left_more_ = has_left_more_ || left_.size() >= most;
-    keep(left_, word, 0);
+    if (left_.size() < most)
+      left_.try_emplace(word, 0);
+    else
+      has_left_more_ = true;
   }
 }
 

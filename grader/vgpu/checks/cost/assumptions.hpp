@@ -23,6 +23,7 @@ struct Breach {
     element,    ///< it does more with elements than move and add them
     host,       ///< elements, or parts of them, get to the host or are copied by the byte
     unwritten,  ///< it computes with what nobody has written
+    values,     ///< it computes with more different values than are kept
     clock,      ///< the seven of Dependence
     place,
     active_lanes,
@@ -39,6 +40,7 @@ struct Breach {
     host_exchange,   ///< the host uses memory that work uses which it does not know to be done
     host_function,   ///< a function of the host runs beside it
     unwritten_read,  ///< it reads what nobody has written, whatever becomes of that
+    read_only,       ///< it reads by a read-only load what the launch writes
     mistake,         ///< one of the executions has a mistake
   };
   What what = What::element;
@@ -77,13 +79,16 @@ class Assumptions {
   std::vector<Breach> breaches(const IsElement& is_element, const std::vector<SourcePlace>& places) const;
 
  private:
-  static constexpr std::size_t most = 1 << 16;  ///< a program that looks at elements all the time is soon known
+  static constexpr std::size_t most = 1 << 16;  ///< of a kind that are kept
   static constexpr std::size_t kinds = static_cast<std::size_t>(Breach::What::mistake) + 1;
   using Words = std::unordered_map<std::uint32_t, Place>;
 
   template <class Known, class Key>
-  static void keep(Known& known, const Key& key, Place place) {
-    if (known.size() < most) known.try_emplace(key, place);
+  void keep(Known& known, const Key& key, Place place) {
+    if (known.size() < most)
+      known.try_emplace(key, place);
+    else if (!known.contains(key))
+      depends(Breach::What::values, place);
   }
 
   Words looks_, left_;
