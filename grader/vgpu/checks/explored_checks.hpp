@@ -15,6 +15,7 @@
 #include "vgpu/checks/shared/shared_races.hpp"
 #include "vgpu/checks/uninitialised/shared_bytes.hpp"
 #include "vgpu/checks/uninitialised/uninitialised.hpp"
+#include "vgpu/core/explore/exploration.hpp"
 
 namespace scanlab::vgpu {
 

@@ -360,18 +360,8 @@ std::int32_t Requests::note_error_read(const Request&, Payload, Answer&) {
   return wire::error::success;
 }
 
-namespace {
-
-vgpu::HostPlace place_of(std::span<const std::byte> payload) {
-  vgpu::HostPlace place(payload.size() / sizeof(std::uint64_t));
-  std::memcpy(place.data(), payload.data(), place.size() * sizeof(std::uint64_t));
-  return place;
-}
-
-}  // namespace
-
 std::int32_t Requests::note_call_site(const Request& request, Payload place, Answer&) {
-  (request.value ? graph_site_ : call_site_) = place_of(place);
+  (request.value ? graph_site_ : call_site_) = words_in(place);
   return wire::error::success;
 }
 
@@ -379,7 +369,7 @@ std::int32_t Requests::host_access(const Request& request, Payload place, Answer
   // After a fault the device does nothing, and what the host waits for is not reported any more.
   if (!options_.work || !options_.reports_host || pending_error_ != 0) return wire::error::success;
   const vgpu::InUse in_use = options_.work->host_accessed(
-      {request.to, request.bytes, (request.value & wire::access_writes) != 0, place_of(place), request.id,
+      {request.to, request.bytes, (request.value & wire::access_writes) != 0, words_in(place), request.id,
        (request.value & wire::access_stays) != 0, (request.value & wire::access_is_ordered) != 0,
        (request.value & wire::access_follows_unseen) != 0});
   answer.reply.value = (in_use.array ? wire::in_use_array : 0) | (in_use.page ? wire::in_use_page : 0);

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <map>
 #include <set>
@@ -96,6 +97,13 @@ struct Answer {
     payload.insert(payload.end(), bytes, bytes + sizeof value);
   }
 };
+
+/// The words of 8 bytes that a request carries behind itself; there may be none.
+inline std::vector<std::uint64_t> words_in(std::span<const std::byte> payload) {
+  std::vector<std::uint64_t> words(payload.size() / sizeof(std::uint64_t));
+  if (!words.empty()) std::memcpy(words.data(), payload.data(), words.size() * sizeof(std::uint64_t));
+  return words;
+}
 
 /// The device, and what one program has made on it. Not thread safe: the session locks.
 class Requests {

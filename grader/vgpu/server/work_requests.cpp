@@ -59,10 +59,7 @@ void Requests::report_before(const Request& request, Payload payload) {
   if (request.op == Op::copy_to_device && is_known(request.from)) work.read_too = request.from;
   if (request.op == Op::copy_to_host && is_known(request.to)) work.written_too = request.to;
   work.bytes_too = request.bytes;
-  if (request.op == Op::launch) {
-    work.arguments.resize(payload.size() / sizeof(vgpu::Address));
-    std::memcpy(work.arguments.data(), payload.data(), work.arguments.size() * sizeof(vgpu::Address));
-  }
+  if (request.op == Op::launch) work.arguments = words_in(payload);
   work.place = call_site_;
   work.graph_place = graph_site_;
   options_.work->work_begin(work);
