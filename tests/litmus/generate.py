@@ -147,6 +147,15 @@ def guarded(one: Instruction) -> str:
     return f"if ({one.guard[0]} == {one.guard[1]}) {statement(one)}" if one.guard else statement(one)
 
 
+def lines_of(part: list[Instruction]) -> list[str]:
+    """The statements, with a loop around those before `again`."""
+    for end, one in enumerate(part):
+        if one.op == "again":
+            body = [f"  {guarded(each)}" for each in part[:end]]
+            return ["do {", *body, f"}} while ({' || '.join(one.operands)});", *lines_of(part[end + 1 :])]
+    return [guarded(one) for one in part]
+
+
 def segments(thread: tuple[Instruction, ...]) -> list[list[Instruction]]:
     """What is between barriers, at which all of a block's threads have to meet."""
     parts: list[list[Instruction]] = [[]]
@@ -179,7 +188,7 @@ def kernel(test: Test, number: int) -> str:
             warp = test.blocks[:index].count(test.blocks[index])
             lines.append(f"  if (block == {test.blocks[index]} && thread == {warp * 32}) {{")
             lines += [f"    if (stride > 1) align(stride, {len(parts)}, jitter, out);"] if stage == 0 else []
-            lines += [f"    {guarded(one)}" for one in part[stage]]
+            lines += [f"    {line}" for line in lines_of(part[stage])]
             if stage == len(part) - 1:
                 own = {one.register for one in test.threads[index]}
                 lines += [f"    out[{i} * stride] = {r};" for i, r in enumerate(registers) if r in own]

@@ -11,13 +11,15 @@ A program is one text for each thread, separated by |, of instructions separated
     fence ORDER.SCOPE     cuda::atomic_thread_fence
     threadfence, threadfence_block, threadfence_system, syncthreads
     ?r0==1 INSTRUCTION    only if r0 is 1
+    again r0==1 r0!=r1    the thread begins anew where one of these holds; before it stand only reads and fences
 
 HOW: plain; volatile; ORDER.SCOPE for cuda::atomic_ref; fn.SCOPE for atomicExch, atomicExch_block and their like;
 ptx.ORDER.SCOPE for inline PTX. ORDER: rlx acq rel acq_rel sc; SCOPE: cta gpu sys. Memory is 0 at first. A register is
 set once, and NOT_READ until then; as a target, _ stands for a register that does not count.
 """
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 
 NOT_READ = 9
 ORDERS = ("rlx", "acq", "rel", "acq_rel", "sc")
@@ -27,7 +29,7 @@ THREADFENCES = {"threadfence": "gpu", "threadfence_block": "cta", "threadfence_s
 
 @dataclass(frozen=True)
 class Instruction:
-    op: str  # ld st xchg add cas red fence bar
+    op: str  # ld st xchg add cas red fence bar again
     order: str = ""  # one of ORDERS; "" for plain accesses
     scope: str = ""
     spelling: str = ""  # plain volatile ref fn ptx; of a fence: threadfence ref
@@ -41,6 +43,9 @@ class Instruction:
 
     def writes(self) -> bool:
         return self.op in ("st", "xchg", "add", "cas", "red")
+
+    def loops_while(self) -> tuple[str, ...]:
+        return self.operands if self.op == "again" else ()
 
 
 @dataclass(frozen=True)
@@ -62,10 +67,29 @@ class Test:
     def locations(self) -> list[str]:
         return sorted({one.location for one in self.instructions()} - {""})
 
+    def without_loops(self) -> "Test":
+        """The same with one round of each loop.
+
+        What a loop's last round reads, one round alone can read as well: those before it only forbid something.
+        """
+        threads = tuple(tuple(one for one in thread if one.op != "again") for thread in self.threads)
+        return replace(self, threads=threads)
+
+    def is_over(self, outcome: str) -> bool:
+        """Whether no loop goes on where registers are as in this outcome."""
+        values = dict(part.split("=") for part in outcome.split())
+        return not any(goes_on(condition, values) for one in self.instructions() for condition in one.loops_while())
+
     def observed(self) -> list[str]:
         """What an outcome consists of: registers, and locations that are written more than once."""
         written = [one.location for one in self.instructions() if one.writes()]
         return self.registers() + [location for location in self.locations() if written.count(location) > 1]
+
+
+def goes_on(condition: str, values: dict[str, str]) -> bool:
+    """Whether a loop's condition holds: r0==1, r0!=r1."""
+    register, comparison, other = re.fullmatch(r"(r\d+)(==|!=)(r?\d+)", condition).groups()
+    return (values[register] == values.get(other, other)) == (comparison == "==")
 
 
 def outcome_text(test: Test, values: dict[str, int]) -> str:
@@ -95,6 +119,8 @@ def parse_instruction(text: str) -> Instruction:
     if first.startswith("?"):
         register, _, value = first[1:].partition("==")
         return Instruction(**{**vars(parse_instruction(" ".join(words))), "guard": (register, int(value))})
+    if first == "again":
+        return Instruction("again", operands=tuple(words))
     if first == "syncthreads":
         return Instruction("bar")
     if first in THREADFENCES:

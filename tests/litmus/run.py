@@ -5,6 +5,7 @@
     run.py --library L --vgpu-run V --schedules weak,random --seeds 100     nothing forbidden is shown
     run.py --library L --vgpu-run V --explore        shown is exactly what needs no load buffering
     run.py --gpu                                     the same program on a GPU: nothing forbidden is shown
+    … --loops 100 --seed 7                           instead, programs at random that repeat reads until they fit
     … --table                                        a line for each test; --only TEXT: tests with TEXT in their names
 
 Every schedule but `weak` is sequentially consistent, and is held to that. Exit 0: as expected, 1: not.
@@ -22,6 +23,7 @@ from pathlib import Path
 
 from generate import program
 from language import Test
+from loops import random_loops
 from ptx_model import Answer, ask, interleavings
 from shapes import ALLOWED, FORBIDDEN, LOAD_BUFFERING, all_tests
 
@@ -172,8 +174,11 @@ def main() -> int:
     parser.add_argument("--explore", action="store_true")
     parser.add_argument("--gpu", action="store_true")
     parser.add_argument("--table", action="store_true")
+    parser.add_argument("--loops", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    tests = [test for test in all_tests() if options.only in test.name]
+    every = random_loops(options.loops, options.seed) if options.loops else all_tests()
+    tests = [test for test in every if options.only in test.name]
     problems = [problem for test in tests for problem in oracle_problems(test)] if options.oracle else []
     shown: Shown = {}
     is_run = options.gpu or options.library is not None

@@ -273,6 +273,22 @@ SHAPES = [
         ("threadfence+acq", F, "acq.gpu", ""),
         ("threadfence+none", A, "fn.gpu", ""),
     ]),
+    # Rounds that are repeated: a thread reads until what it has read fits. What counts is what the last one reads.
+    ("Retry", f"st x 1 {X}; {{0}}; st x 2 {X} | ld r0 x {X}; {{1}}; ld r1 x {X}; again r0==1 r0!=r1", "r0=0 r1=0", [
+        ("none+none", A, "", ""),
+        ("threadfence+threadfence", A, TF, TF),
+        ("fence_acq_rel+fence_acq_rel", A, AR, AR),
+    ]),
+    ("Wait+SB", f"st x 1 {X}; {{0}}; st y 1 {X} | {{1}}; ld r0 x {X}; {{2}}; ld r1 y {X}; again r1==0", "r0=0 r1=1", [
+        ("threadfence+threadfence+none", A, TF, TF, ""),
+        ("threadfence+none+none", A, TF, "", ""),
+        ("none+threadfence+threadfence", A, "", TF, TF),
+    ]),
+    ("Wait+MP", f"st x 1 {X}; {{0}}; st y 1 {X} | ld r0 y {X}; {{1}}; ld r1 x {X}; again r0==0", "r0=1 r1=0", [
+        ("threadfence+threadfence", F, TF, TF),
+        ("threadfence+none", A, TF, ""),
+        ("none+threadfence", A, "", TF),
+    ]),
     # The last block to arrive reads what the others wrote, as in threadFenceReduction of the CUDA samples.
     ("Last", "st x 1 {0}; {1}; add r0 c 1 fn.gpu | add r1 c 1 fn.gpu; {2}; ?r1==1 ld r2 x {0}", "r1=1 r2=0", [
         ("threadfence+threadfence", F, P, TF, TF),

@@ -240,6 +240,7 @@ class Explorer {
       std::erase_if(without, [&](std::size_t k) { return std::ranges::binary_search(vain, k); });
       for (const std::size_t k : vain)
         if (k >= forced) {
+          come_before_others(s, k);
           choose_otherwise(s, k, up_to(k));
           for (const std::size_t later : kept_)
             for (std::size_t e = 0; later > k && e < s.steps[later].events.size(); ++e) come_before(s, later, e, k);
@@ -272,30 +273,42 @@ class Explorer {
     for (const std::size_t k : kept_) {
       // Of a long run this takes longer than the run.
       if (is_given_up_ = is_out_of_time(); is_given_up_) return;
-      for (std::size_t e = 0; e < s.steps[k].events.size(); ++e)
-        for (const std::size_t j : kept_)
-          if (j < k) come_before(s, k, e, j);
+      come_before_others(s, k);
     }
     for (const std::size_t k : kept_ | std::views::reverse) choose_otherwise(s, k, up_to(k));
   }
 
-  /// What a warp that waits has read in vain could have been another old value.
+  /// What a warp that waits has read in vain could have been another old value; and what it has done besides could
+  /// have come before what others did.
   void derive_from_waiting(State& s) {
-    for (const State::Agent& a : s.agents)
-      if (a.is_parked)
-        for (auto k = a.vain.begin(); k != a.vain.end(); ++k) {
-          Steps order = up_to(*k);
-          order.insert(order.end(), a.vain.begin(), k);
-          std::ranges::sort(order);
-          choose_otherwise(s, *k, order);
-        }
+    for (const State::Agent& a : s.agents) {
+      if (!a.is_parked) continue;
+      const Steps kept = kept_;
+      kept_.insert(kept_.end(), a.vain.begin(), a.vain.end());
+      std::ranges::sort(kept_);
+      for (const std::size_t k : a.vain) {
+        come_before_others(s, k);
+        choose_otherwise(s, k, up_to(k));
+      }
+      kept_ = kept;
+    }
+  }
+
+  /// The events of step k come before those of earlier steps.
+  void come_before_others(const State& s, std::size_t k) {
+    for (std::size_t e = 0; e < s.steps[k].events.size(); ++e)
+      for (const std::size_t j : kept_)
+        if (j < k) come_before(s, k, e, j);
   }
 
   void derive(const std::shared_ptr<Run>& run, const std::optional<Fault>& fault) {
     State& s = run->playback;
     if (!s.redundant.empty()) return derive_from_redundant(s, run->item.forced);
     derive_from_waiting(s);
-    if (s.to_wake != none) return push(s, kept_, {.step = s.agents[s.to_wake].vain.front(), .may_be_vain = true});
+    if (s.to_wake != none) {
+      push(s, kept_, {.step = s.agents[s.to_wake].vain.front(), .may_be_vain = true});
+      return derive_others(s);
+    }
     bool is_left = s.is_cut;
     if (bounds_.prunes && !is_left) {
       run->passages = std::make_shared<const std::vector<Passage>>(passages_of(s));
