@@ -108,6 +108,23 @@ CASES: dict[str, tuple[str, str, str]] = {
         "  __shared__ volatile unsigned s_seeds[section_size];\n  s_seeds[t] = t << 20;\n"
         "  for (int k = 0; k < 300; ++k) s_seeds[t] = s_seeds[t] + (1u << 20) + k;",
     ),
+    # what the host asks
+    "the environment's locale decides": (
+        "tested, not proved: .* uses locale",
+        AND.join((FUNCTION, LAUNCH)),
+        "#include <locale>\n" + FUNCTION + AND + '  if (std::locale("").name() == "C") n = n;\n' + LAUNCH,
+    ),
+    "a call of the library that counts decides": (
+        "tested, not proved: .* uses xalloc",
+        AND.join((FUNCTION, LAUNCH)),
+        "#include <ios>\n" + FUNCTION + AND + "  if (std::ios_base::xalloc() == 1000000) n = n - 1;\n" + LAUNCH,
+    ),
+    "how much memory there is decides": (
+        "tested, not proved: an allocation of memory fails",
+        LAUNCH,
+        "  void* much = nullptr;\n  if (cudaMalloc(&much, 1ull << 45) == cudaSuccess) n = n - 1;\n"
+        "  cudaGetLastError();\n" + LAUNCH,
+    ),
     # what nobody has written
     "a shuffle reads a lane that takes no part": (
         UNWRITTEN,

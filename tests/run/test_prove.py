@@ -1,5 +1,6 @@
 """`grader/scanlab run FILE --prove`: what it says of a right program, and of the same with a mistake."""
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -106,8 +107,10 @@ __global__ void kernel(int* d_y) {
   d_y[threadIdx.x] = seen > 1000000000;
 }
 int main() {
-  int* d_y;
-  cudaMalloc(&d_y, 128 * sizeof(int));
+  int *d_y, y[129];
+  for (int i = 0; i < 129; ++i) y[i] = i;
+  cudaMalloc(&d_y, sizeof y);
+  cudaMemcpy(d_y, y, sizeof y, cudaMemcpyHostToDevice);
   kernel<<<1, 128>>>(d_y);
   cudaDeviceSynchronize();
   cudaFree(d_y);
@@ -118,6 +121,21 @@ POPULATION = (
     ': "=r"(seen) : "r"(threadIdx.x) : "memory");'
 )
 
+NAMED = """const int i = static_cast<int>(threadIdx.x) / 32;
+  if (i == 0) asm volatile("bar.sync 1, 96;" ::: "memory");
+  else if (ARRIVE) asm volatile("bar.arrive 1, 96;" ::: "memory");"""
+COUNTED = """const int i = static_cast<int>(threadIdx.x) / 32;
+  __shared__ unsigned long long bar;
+  const unsigned at = static_cast<unsigned>(__cvta_generic_to_shared(&bar));
+  if (threadIdx.x == 0) asm volatile("mbarrier.init.shared.b64 [%0], 2;" :: "r"(at) : "memory");
+  __syncthreads();
+  if (threadIdx.x % 32 == 0 && ARRIVE)
+    asm volatile("{.reg .b64 s; mbarrier.arrive.shared.b64 s, [%0];}" :: "r"(at) : "memory");
+  if (threadIdx.x == 96)
+    asm volatile("{.reg .pred p; L: mbarrier.test_wait.parity.shared.b64 p, [%0], 0; @!p bra L;}" :: "r"(at));
+"""
+"""At each, two warps arrive and another waits, or three arrive."""
+
 
 @pytest.mark.parametrize(
     ("code", "why"),
@@ -127,14 +145,21 @@ POPULATION = (
         ('asm volatile("mov.u32 %0, %%nsmid;" : "=r"(seen));', "asks a special register"),
         ("void* place = malloc(8); seen = place != nullptr; free(place);", "calls malloc() in a kernel"),
         (f"if (threadIdx.x < 64) {POPULATION.replace('BARRIER', '1')}", ""),
-        (POPULATION.replace("BARRIER", "1"), "where others meet than before"),
+        (POPULATION.replace("BARRIER", "1"), "not always the same threads meet"),
+        (NAMED.replace("ARRIVE", "i < 3"), ""),
+        (NAMED.replace("ARRIVE", "i < 4"), "not always the same threads meet"),
+        (COUNTED.replace("ARRIVE", "i < 2"), ""),
+        (COUNTED.replace("ARRIVE", "i < 3"), "not always the same threads meet"),
+        ("seen = 7 / (d_y[threadIdx.x] + 1) == 3 ? 2000000000 : 0;", ""),
+        ("seen = 7 / d_y[threadIdx.x] == 3 ? 2000000000 : 0;", "divides an integer by zero"),
+        ("const int d = d_y[threadIdx.x]; seen = d && 7 % d == 3 ? 2000000000 : 0;", ""),
     ],
 )
 def test_what_differs_from_run_to_run_is_not_proved(prove: Run, code: str, why: str) -> None:
     done = prove(ONE_BLOCK.replace("CODE", code))
     if why:
         assert done.returncode == REFUTED
-        assert "NOT PROVED: program.cu:5 " in done.stderr
+        assert re.search(r"NOT PROVED: program.cu:\d+ ", done.stderr)
         assert why in done.stderr
     else:
         assert done.returncode == 0, done.stderr
@@ -185,6 +210,23 @@ def test_what_the_launches_one_by_one_do_not_show_ends_the_proof(prove: Run, ker
     if why:
         assert "NOT PROVED: " in done.stderr
         assert why in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("host", "why"),
+    [
+        ("cudaMemset(d, 0, 1024); cudaMemcpy(d + 8, d, 32, cudaMemcpyDeviceToDevice);", ""),
+        ("cudaMemset(d, 0, 1024); cudaMemcpy(d + 7, d, 32, cudaMemcpyDeviceToDevice);", "places that overlap"),
+        ("void* much; if (cudaMalloc(&much, 1ull << 20) != cudaSuccess) return 3; cudaFree(much);", ""),
+        ("void* much; if (cudaMalloc(&much, 1ull << 50) == cudaSuccess) return 3;", "an allocation of memory fails"),
+    ],
+)
+def test_what_the_host_gets_back_may_be_another_elsewhere(prove: Run, host: str, why: str) -> None:
+    done = prove(
+        PROGRAM.replace("KERNELS", "__global__ void nothing() {}").replace("HOST", host + " nothing<<<1, 1>>>();")
+    )
+    assert (PROVED in done.stderr) == (why == ""), done.stderr
+    assert why in done.stderr
 
 
 def test_the_order_of_what_kernels_print_is_not_proved(prove: Run) -> None:

@@ -210,12 +210,14 @@ class VirtualConnection : public Connection {
     CallReport report;
     if (counting_) counting_->report(report, traffic);
     counting_.reset();
+    if (checks_ != nullptr) report.breaches = checks_->breaches();
+    if (const std::string& call = traffic.failed.empty() ? traffic.unsupported : traffic.failed; !call.empty())
+      report.breaches.push_back({.what = vgpu::Breach::What::failed_call, .where = {.function = call}});
     if (explored_) {
       device_.detach(&unexplored_);
       lane_races_.end();
       for (const vgpu::Breach& breach : lane_races_.breaches()) explored_->add(breach);
-      if (checks_ != nullptr)
-        for (const vgpu::Breach& breach : checks_->breaches()) explored_->add(breach);
+      for (const vgpu::Breach& breach : report.breaches) explored_->add(breach);
     }
     if (!internal_error.empty()) throw KitFault("the virtual GPU failed: " + internal_error);
 
@@ -242,7 +244,6 @@ class VirtualConnection : public Connection {
   void add_findings(CallReport& report, const server::Traffic& traffic) {
     vgpu::CheckSuite::Findings found = checks_->findings();
     report.findings = std::move(found.list);
-    report.breaches = checks_->breaches();
     report.findings_total = found.total;
     const auto add = [&](vgpu::Finding finding) {
       report.findings.push_back(std::move(finding));

@@ -117,7 +117,8 @@ const Row* BlockSync::completed(std::uint64_t location, std::uint64_t phase) con
   return past != p.complete.end() ? &past->second : &p.released;
 }
 
-void BlockSync::arrive_at_mbarrier(const Access& a) {
+bool BlockSync::arrive_at_mbarrier(const Access& a) {
+  bool is_ordered = true;
   for (const unsigned lane : lanes_in(a.mask)) {
     const std::uint64_t phase = a.phase[lane];
     Phases& p = phases_.try_emplace(a.at(lane), Phases{phase, phase, {}, {}}).first->second;
@@ -125,12 +126,16 @@ void BlockSync::arrive_at_mbarrier(const Access& a) {
       p.complete.emplace_back(std::exchange(p.phase, phase), p.released);
       if (p.complete.size() > most_phases) p.complete.pop_front();
     }
-    clocks_.release(a.actor.warp * warp_size + lane, p.released);
+    const unsigned thread = a.actor.warp * warp_size + lane;
+    if (const Row* const before = completed(a.at(lane), phase - 1))
+      is_ordered = is_ordered && !clocks_.has_news(thread, *before);
+    clocks_.release(thread, p.released);
   }
   clocks_.tick(a.actor.warp);
+  return is_ordered;
 }
 
-void BlockSync::mbarrier(const Access& a) {
+bool BlockSync::mbarrier(const Access& a) {
   if (releases(a)) return arrive_at_mbarrier(a);
   // Usually all lanes wait for the same.
   for (Mask left = a.mask; left;) {
@@ -140,6 +145,7 @@ void BlockSync::mbarrier(const Access& a) {
     if (const Row* const row = completed(a.at(first), a.phase[first])) clocks_.acquire(a.actor.warp, same, *row);
     left &= ~same;
   }
+  return true;
 }
 
 }  // namespace scanlab::vgpu

@@ -50,8 +50,10 @@ class BlockSync {
   void strong_access(const Access& access, Effect effect);
   /// What `thread` has seen of the other's flags since the threads last met; null: nothing. It orders nothing.
   const FlagTrail::Seen* flag_seen(unsigned thread, unsigned other) const { return flags_.seen(thread, other); }
-  /// At an mbarrier: an arrival (release) or a phase seen complete (acquire).
-  void mbarrier(const Access& access);
+  /// At an mbarrier: an arrival (release) or a phase seen complete (acquire). False where an arrival counts for a phase
+  /// of which its thread does not know that the one before is complete: in another order of threads it would have
+  /// counted for that one.
+  bool mbarrier(const Access& access);
 
  private:
   using Row = BlockClocks::Row;
@@ -69,7 +71,7 @@ class BlockSync {
   void forget_interval();
   void note_flag(const Access& access, Effect effect);
   bool complete_counted(std::uint32_t id, Observer::Meeting meeting);
-  void arrive_at_mbarrier(const Access& access);
+  bool arrive_at_mbarrier(const Access& access);
   /// What the arrivals up to the end of this phase have made known; null: nothing of this interval.
   const Row* completed(std::uint64_t location, std::uint64_t phase) const;
 

@@ -40,6 +40,12 @@ void CheckSuite::reset() {
   streams_.reset();
 }
 
+std::vector<Breach> CheckSuite::breaches() const {
+  std::vector<Breach> all = streams_.breaches();
+  std::ranges::copy(shared_races_.breaches(), std::back_inserter(all));
+  return all;
+}
+
 bool CheckSuite::Findings::has_mistake() const {
   return std::ranges::any_of(list, [](const Finding& f) { return f.weight == Finding::Weight::mistake; });
 }

@@ -37,8 +37,8 @@ class CheckSuite {
   void locate_host_by(std::function<SourcePlace(const HostPlace&)> source_of) {
     streams_.source_of = std::move(source_of);
   }
-  /// See StreamRaces::breaches.
-  std::vector<Breach> breaches() const { return streams_.breaches(); }
+  /// See StreamRaces::breaches and SharedRaces::breaches.
+  std::vector<Breach> breaches() const;
   /// See StreamRaces::left_out.
   std::string left_out() const { return streams_.left_out(); }
 

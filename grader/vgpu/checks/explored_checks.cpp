@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <iterator>
 
 #include "vgpu/core/memory/stored.hpp"
 #include "vgpu/core/run/report.hpp"
@@ -167,6 +168,7 @@ void ExploredChecks::end_path() {
         seen_.push_back({.what = Breach::What::mistake,
                          .where = f.parts.empty() ? SourcePlace{} : f.parts.back().where,
                          .said = f.headline.substr(0, f.headline.find('\n'))});
+  std::ranges::copy(shared_races_.breaches(), std::back_inserter(seen_));
   report_seen();
 }
 

@@ -50,6 +50,8 @@ class ConflictSink {
   virtual void conflict(const Conflict&) = 0;
   /// What a thread has read by that line was only a guess, which a compare-and-swap has checked.
   virtual void guessed(std::uint32_t line) = 0;
+  /// An arrival at an mbarrier, by that line, that nothing orders behind the end of the phase before.
+  virtual void unordered_arrival(std::uint32_t /*line*/) {}
 };
 
 template <class Conflict>

@@ -274,6 +274,9 @@ class Proof {
         add({.what = vgpu::Breach::What::unwritten_read, .where = *line});
       if (const std::string& label = checks_.uninitialised().unwritten_copied(); !label.empty())
         all.push_back(fmt::format("a copy takes what nobody has written, of {}", label));
+      if (!run.traffic.failed.empty())
+        add({.what = vgpu::Breach::What::failed_call, .where = {.function = run.traffic.failed}});
+      if (run.traffic.overlapping_copies > 0) all.push_back("a copy on the device is between places that overlap");
       if (!run.traffic.unsupported.empty())
         all.push_back(fmt::format("the program uses {}, which the virtual GPU does not have", run.traffic.unsupported));
       return all;

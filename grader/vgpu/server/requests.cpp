@@ -228,6 +228,8 @@ std::int32_t Requests::copy_on_device(const Request& request, Payload, Answer&) 
   }
   if (!device_.memory().copy(request.to, request.from, request.bytes)) return wire::error::invalid_value;
   if (request.flags & wire::flag_misnamed && traffic.misnamed_copies++ == 0) traffic.misnamed_at = call_site_;
+  const Address apart = std::max(request.to, request.from) - std::min(request.to, request.from);
+  if (apart != 0 && apart < request.bytes && traffic.overlapping_copies++ == 0) traffic.overlapping_at = call_site_;
   traffic.flow.comes(DataFlow::In::device_copies, bytes_of_a_choice);
   advance_device_side(2 * request.bytes);
   return wire::error::success;
@@ -458,6 +460,10 @@ void Requests::handle(const Request& request, Payload payload, Answer& answer) {
   if (options_.work) report_before(request, payload);
   if (kind->nature == Kind::uses_memory) traffic.flow.comes(DataFlow::In::shares, shares_.take());
   answer.reply.error = (this->*kind->carry_out)(request, payload, answer);
+  if (answer.reply.error != wire::error::success && pending_error_ == 0 && traffic.failed.empty())
+    traffic.failed = request.op == Op::allocate ? "an allocation of memory"
+                     : *kind->call              ? kind->call
+                                                : "a call of the CUDA runtime";
   if (kind->nature == Kind::uses_memory) {
     const std::uint64_t given = shares_.give(options_.on_leaving);
     // What the host has just put there itself is not new to it.

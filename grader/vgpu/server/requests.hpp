@@ -30,8 +30,11 @@ struct Traffic {
   std::uint64_t copies_to_device = 0, bytes_to_device = 0;
   std::uint64_t copies_to_host = 0, bytes_to_host = 0;
   std::uint64_t allocations = 0, releases = 0;
-  std::uint64_t shared = 0;           ///< allocations and variables that the host could see without a copy at any time
-  vgpu::HostPlace misnamed_at;        ///< the first of them
+  std::uint64_t shared = 0;     ///< allocations and variables that the host could see without a copy at any time
+  vgpu::HostPlace misnamed_at;  ///< the first of them
+  std::string failed;           ///< the first call whose error is not that of an earlier one; empty: none failed
+  std::uint64_t overlapping_copies = 0;  ///< between two places of the device that share bytes
+  vgpu::HostPlace overlapping_at;        ///< the first of them
   std::string unsupported;            ///< the first call that the program's side does not have; empty: none was called
   std::uint64_t misnamed_copies = 0;  ///< between two device pointers, of a kind that calls one of them the host's
   std::uint64_t output = 0;           ///< bytes of device printf

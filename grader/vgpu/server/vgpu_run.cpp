@@ -336,6 +336,24 @@ std::optional<vgpu::Finding> find_misnamed_copies(const server::Traffic& traffic
   return finding;
 }
 
+/// Copies between two places of the device that share bytes.
+std::optional<vgpu::Finding> find_overlapping_copies(const server::Traffic& traffic, server::HostLines& host_lines) {
+  if (traffic.overlapping_copies == 0) return std::nullopt;
+  vgpu::Finding finding;
+  finding.id = "copy.overlap";
+  finding.headline =
+      fmt::format("COPY: {} on the device between places that overlap",
+                  traffic.overlapping_copies == 1 ? "a copy" : fmt::format("{} copies", traffic.overlapping_copies));
+  if (const vgpu::SourcePlace place = host_lines(traffic.overlapping_at); place.line != 0) {
+    finding.parts.emplace_back().does = traffic.overlapping_copies == 1 ? "it is made" : "the first is made";
+    finding.parts.back().where = place;
+  }
+  finding.advice =
+      "a GPU copies in parallel, so elements may be read after they were written, and CUDA leaves the result open: "
+      "copy to other memory first";
+  return finding;
+}
+
 /// Without those that have been printed in front of a fault that they may be the cause of.
 void print_findings(const vgpu::CheckSuite::Findings& findings, const std::vector<std::string>& printed) {
   std::size_t shown = 0;
@@ -441,6 +459,7 @@ int run(Arguments& arguments) {
     };
     add(find_unread_errors(session.traffic()), findings.list.begin());
     add(find_misnamed_copies(session.traffic(), host_lines), findings.list.end());
+    add(find_overlapping_copies(session.traffic(), host_lines), findings.list.end());
     // After a fault no cudaFree works any more.
     if (WIFEXITED(status) && !has_fault) add(find_leak(session), findings.list.end());
   }

@@ -34,14 +34,13 @@ bool Requests::is_work(const Request& request) {
 
 void Requests::report_before(const Request& request, Payload payload) {
   // cudaFree makes the host wait, but for memory of a pool (cudaMallocAsync). That cudaMalloc does, or any other call
-  // that allocates, or cudaFreeHost, is said nowhere. A module is unloaded, and the device reset, when all is done.
+  // that allocates, or cudaFreeHost or cudaHostUnregister, is said nowhere. A module is unloaded, and the device reset,
+  // when all is done.
   const bool is_free = request.op == Op::release && !is_stream_ordered(request);
   const vgpu::Allocation* const freed = is_free ? device_.memory().find(request.to, 0) : nullptr;
-  const bool is_of_pool = is_free && pool_.contains(request.to);
-  const bool is_for_all =
-      request.op == Op::unload_module || request.op == Op::reset || (freed && !freed->on_host && !is_of_pool);
-  if (is_for_all) options_.work->host_waited_for_all();
-  if (is_of_pool && freed)
+  const bool waits = freed && !freed->on_host && !pool_.contains(request.to);
+  if (waits || request.op == Op::unload_module || request.op == Op::reset) options_.work->host_waited_for_all();
+  if (freed && !waits)
     options_.work->host_accessed(
         {.address = freed->base, .bytes = freed->size, .writes = true, .place = call_site_, .frees = true});
   if (request.op == Op::allocate) options_.work->allocation_comes(call_site_);

@@ -221,3 +221,37 @@ HOST(flag_looked_at_before_another_stream) {
   double_all<<<1, n, 0, b>>>(x, n);
   cudaDeviceSynchronize();
 }
+
+// wrong: race.host | either value may remain
+HOST(flag_cleared_behind_the_launch) {
+  Managed x;
+  Pinned flag(n, cudaHostAllocMapped);
+  produce<<<1, 1>>>(x, flag.on_device());  // here: the kernel's line
+  *flag.p = 0;                             // here
+  cudaDeviceSynchronize();
+}
+
+// right
+HOST(flag_cleared_once_it_was_seen) {
+  Managed x;
+  Flag flag;
+  for (int round = 0; round < 2; ++round) {
+    produce<<<1, 1>>>(x, flag.on_device());
+    flag.await();
+    sink = x[0];
+    flag.reset();
+  }
+  cudaDeviceSynchronize();
+}
+
+__global__ void count_for_host(int* count) {
+  atomicAdd_system(count, 1);
+}
+
+// right
+HOST(counter_of_both) {
+  Managed count;
+  count_for_host<<<4, 32>>>(count);
+  __atomic_fetch_add(count.p, 1, __ATOMIC_RELAXED);
+  cudaDeviceSynchronize();
+}

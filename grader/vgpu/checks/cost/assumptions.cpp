@@ -38,6 +38,9 @@ std::string Breach::text() const {
     case What::values:
       does = "computes with more different values than are compared with the elements";
       break;
+    case What::failed_call:
+      does = "fails, which it need not do on another device, or with more memory";
+      break;
     case What::clock:
       does = "reads a clock, which differs from run to run";
       break;
@@ -59,6 +62,9 @@ std::string Breach::text() const {
     case What::absent_lane:
       does = "shuffles values from lanes that take no part in it, which are undefined";
       break;
+    case What::zero_divisor:
+      does = "divides an integer by zero, whose result PTX leaves open";
+      break;
     case What::lane_order:
       does = "changes one place by an atomic of several lanes of a warp, in one of the orders that they may take";
       break;
@@ -69,13 +75,13 @@ std::string Breach::text() const {
       does = "exchanges values between threads of a block by atomic or volatile accesses to shared memory";
       break;
     case What::barrier_order:
-      does = "waits at a barrier for a number of threads, where others meet than before";
+      does = "comes to a barrier at which not always the same threads meet, so that their order may decide";
       break;
     case What::warp_order:
       does = "relies on a shuffle or a vote to order memory between lanes, which __syncwarp() does";
       break;
     case What::host_exchange:
-      does = "uses memory that the host uses too, without knowing that this is done";
+      does = "uses memory that the host uses too, while nothing tells the host that this is done";
       break;
     case What::host_function:
       does = "gives the device a function of the host, which runs beside the program";

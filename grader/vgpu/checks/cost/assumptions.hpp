@@ -20,17 +20,19 @@ namespace scanlab::vgpu {
 /// An assumption that a call has broken, and the first place of that.
 struct Breach {
   enum class What : std::uint8_t {
-    element,    ///< it does more with elements than move and add them
-    host,       ///< elements, or parts of them, get to the host or are copied by the byte
-    unwritten,  ///< it computes with what nobody has written
-    values,     ///< it computes with more different values than are kept
-    clock,      ///< the seven of Dependence
+    element,      ///< it does more with elements than move and add them
+    host,         ///< elements, or parts of them, get to the host or are copied by the byte
+    unwritten,    ///< it computes with what nobody has written
+    values,       ///< it computes with more different values than are kept
+    failed_call,  ///< a call of the CUDA runtime fails
+    clock,        ///< the eight of Dependence
     place,
     active_lanes,
     barrier_state,
     heap_place,
     discarded,
     absent_lane,
+    zero_divisor,
     lane_order,      ///< lanes of a warp change the same place by one atomic, and their order shows
     lane_exchange,   ///< lanes of a warp exchange values by several strong accesses to global memory
     shared_order,    ///< threads of a block exchange values by atomic or volatile accesses to shared memory

@@ -15,7 +15,7 @@ class ThreadOrders : public Observer {
  public:
   std::uint32_t interests() const override { return Interest::counted_arrivals | Interest::warp_syncs; }
   void block_end(std::uint64_t block, std::uint32_t /*slot*/) override {
-    groups_.end(block);
+    if (const auto left = groups_.end(block)) broken(Breach::What::barrier_order, *left);
     exchanges_.end(block);
   }
   void load(const Access& access) override { note_strong(access, LaneExchanges::Effect::reads); }

@@ -333,7 +333,7 @@ void BlockRaces::synchronise(const Access& a, How::Kind kind) {
       keep_complete(copies_.bind(a));
     else if (a.order == Access::Order::acquire)
       copies_.see(a);
-    sync_.mbarrier(a);
+    if (!sync_.mbarrier(a)) sink_.unordered_arrival(a.actor.line);
   } else {
     sync_.strong_access(a, is_atomic ? updates : kind == How::Kind::write ? writes : reads);
   }

@@ -62,6 +62,10 @@ void SharedRaces::kernel_end() {
   leave_out_flags();
   join_warps();
   for (const auto& [key, found] : found_) findings_.add(describe(key, found));
+  if (breaches_.empty() && !arrivals_.empty())
+    breaches_.push_back(
+        {.what = Breach::What::barrier_order, .where = own_place(*kernel_->module, *arrivals_.begin())});
+  arrivals_.clear();
   found_.clear();
   kernel_.reset();
 }
@@ -184,6 +188,7 @@ void SharedRaces::join(Observer& fork) {
   const auto& other = static_cast<SharedRaces&>(fork);
   for (const auto& [key, found] : other.found_) add(key, found);
   guesses_.insert(other.guesses_.begin(), other.guesses_.end());
+  arrivals_.insert(other.arrivals_.begin(), other.arrivals_.end());
 }
 
 }  // namespace scanlab::vgpu

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "vgpu/checks/check.hpp"
+#include "vgpu/checks/cost/assumptions.hpp"
 #include "vgpu/checks/race.hpp"
 #include "vgpu/checks/shared/block_races.hpp"
 #include "vgpu/core/run/observer.hpp"
@@ -57,6 +58,12 @@ class SharedRaces : public Check, private ConflictSink<Conflict> {
   }
   std::unique_ptr<Observer> fork() const override;
   void join(Observer& fork) override;
+  void reset() override {
+    Check::reset();
+    breaches_.clear();
+  }
+  /// The first arrival at an mbarrier by which an order of threads may decide, if there is one.
+  const std::vector<Breach>& breaches() const { return breaches_; }
 
  private:
   /// Both lines, number of the array, whether only fences are missing, hazard (then of no interest), use of a plain
@@ -72,6 +79,7 @@ class SharedRaces : public Check, private ConflictSink<Conflict> {
   void touch(const AccessRun& run, How::Kind kind, BlockSync::Effect effect);
   void conflict(const Conflict& c) override;
   void guessed(std::uint32_t line) override { guesses_.insert(line); }
+  void unordered_arrival(std::uint32_t line) override { arrivals_.insert(line); }
   void add(const Key& key, const Found& found);
   void leave_out_flags();
   void join_warps();
@@ -86,6 +94,8 @@ class SharedRaces : public Check, private ConflictSink<Conflict> {
   std::vector<std::unique_ptr<BlockRaces>> blocks_;  ///< by resident place
   std::map<Key, Found> found_;                       ///< in this launch
   std::set<std::uint32_t> guesses_;                  ///< lines of plain reads, in this launch
+  std::set<std::uint32_t> arrivals_;                 ///< lines of those that nothing orders, in this launch
+  std::vector<Breach> breaches_;
 };
 
 }  // namespace scanlab::vgpu

@@ -16,6 +16,11 @@ namespace {
 /// Accesses of host functions that later ones are compared with.
 constexpr std::size_t most_function_uses = 4096;
 
+/// Does the host learn by it what memory held? Not by a plain store.
+bool looks_at(const HostAccess& access) {
+  return !access.writes || access.is_ordered;
+}
+
 }  // namespace
 
 void StreamRaces::hear(Done& work, const HostAccess& access) {
@@ -24,9 +29,14 @@ void StreamRaces::hear(Done& work, const HostAccess& access) {
   const auto is_signal = [&](const AccessedSpan& t) {
     return t.site.how.is_for_host && t.site.how.writes() && first_common_byte(t.span, here);
   };
-  if (!access.follows_unseen && !(access.bytes > 0 && std::ranges::any_of(work.spans, is_signal))) return;
+  const bool looks = access.bytes > 0 && looks_at(access);
+  if (!access.follows_unseen && !(looks && std::ranges::any_of(work.spans, is_signal))) return;
   work.is_looked_at = true;
   if (work.has_host_fence) order_.host_knows_begun(work.place);
+}
+
+bool StreamRaces::tells(const Done& work, const AccessedSpan& touched, const HostAccess& access) {
+  return work.module && touched.site.how.is_for_host && (looks_at(access) || work.is_looked_at);
 }
 
 template <class IsOpen>
@@ -53,14 +63,15 @@ InUse StreamRaces::compare_with_work(const HostAccess& access, const Allocation&
           in_use.array = true;
           in_use.page |= reaches_into(page, page_bytes);
         }
-        if (is_signal && exchange_) continue;
+        if (exchange_ && tells(*work, touched, access)) continue;
         if (conflict || access.bytes == 0 || !(access.writes || touched.site.how.writes())) continue;
         if ((byte = first_common_byte(touched.span, here))) conflict = &touched;
       }
       if (!conflict) continue;
       if (!exchange_) exchange_ = {Breach::What::host_exchange, place_of(*work, *conflict)};
-      const bool is_signal = work->module && conflict->site.how.is_for_host;
-      if (!may_be_ordered && !is_signal) report_host_race(*work, *conflict, access, array, *byte);
+      if (may_be_ordered || tells(*work, *conflict, access)) continue;
+      report_host_race(*work, *conflict, access, array, *byte);
+      if (access.frees) break;  // what comes after the latest comes after all of the stream
     }
   return in_use;
 }
@@ -151,7 +162,9 @@ void StreamRaces::report_host_race(const Done& work, const AccessedSpan& touched
     return;
   }
   Finding::Part host = part_of_host(access.place);
-  host.does = access.frees ? "frees it" : access.writes ? "writes it" : "reads it";
+  host.does = access.frees    ? (array.label.starts_with("registered") ? "unregisters it" : "frees it")
+              : access.writes ? "writes it"
+                              : "reads it";
   host.actors = host.is_call && !host.where.function.empty() ? "the host, in " + host.where.function + "," : "the host";
   f.parts.push_back(std::move(host));
   if (work.work.call == std::string_view("cudaMemcpy"))
@@ -164,12 +177,16 @@ void StreamRaces::report_host_race(const Done& work, const AccessedSpan& touched
       work.work.stream.is_legacy() || work.work.stream.is_per_thread || work.work.stream.is_branch
           ? "cudaDeviceSynchronize()"
           : "cudaStreamSynchronize() for " + stream + ", or cudaDeviceSynchronize(),";
-  const bool is_set = std::string_view(work.work.call).starts_with("cudaMemset");
-  f.advice = fmt::format("the host has not waited for {}, which may still run: {}; call {} between the two",
+  const std::string_view call = work.work.call;
+  const bool is_copy = call.starts_with("cudaMemcpy") || call.starts_with("cudaMemPrefetch");
+  f.advice = fmt::format("the host has not waited for {}, which may still run: {}; call {} between the two{}",
                          work.module ? "the kernel"
-                         : is_set    ? "it"
-                                     : "the copy",
-                         may_happen(hazard), waiting);
+                         : is_copy   ? "the copy"
+                                     : "it",
+                         access.frees ? "it may be freed while it is still in use" : may_happen(hazard), waiting,
+                         work.is_looked_at && !work.has_host_fence
+                             ? ", or __threadfence_system() in the kernel before it sets what the host looks at"
+                             : "");
   findings_.add(std::move(f));
 }
 

@@ -336,7 +336,7 @@ std::string StreamRaces::vain_wait(const Stream& needed) const {
   if (now_->work.stream.is_branch) return "";  // the program has not written what that waits for
   switch (order_.last_wait()) {
     case unrecorded:
-      return "an event that had not been recorded yet, which is to wait for nothing";
+      return "an event that had not been recorded yet, so for nothing";
     case own:
       return "an event of its own, which it comes after anyway";
     case other:
@@ -384,7 +384,8 @@ Finding StreamRaces::describe(const Done& earlier, const AccessedSpan& first, co
   }
   if (order_.has_waited_too_early(earlier.place)) {
     f.details.push_back(fmt::format("{} waits for an event of {} that was recorded before this", b, a));
-    f.advice = fmt::format("so {}: call cudaEventRecord behind the first of the two", what);
+    f.advice = fmt::format(
+        "so {}: call cudaEventRecord behind the first of the two, and cudaStreamWaitEvent behind that", what);
     return f;
   }
   if (const std::string wait = vain_wait(earlier.work.stream); !wait.empty())

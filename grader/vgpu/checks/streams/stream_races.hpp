@@ -137,6 +137,8 @@ class StreamRaces : public WorkListener, private MemoryListener {
   void note_signals();
   /// Notes that the host uses what the work may have told it by.
   void hear(Done& work, const HostAccess& access);
+  /// Is it by this that the work tells the host how far it is? A store before any look is lost, or loses what is told.
+  static bool tells(const Done& work, const AccessedSpan& touched, const HostAccess& access);
   SourcePlace place_of(const Done& work, const AccessedSpan& touched) const;
   /// What the later work's stream has waited for, though not for the earlier work in `needed`: "an event of stream #3
   /// only"; empty: nothing that explains it.

@@ -64,9 +64,11 @@ std::vector<Inst> Decoder::pass() {
     index_ = static_cast<std::uint32_t>(k);
     start_of_[k] = code_.size();
     const std::vector<ElementUse> none, &uses = element_uses_.empty() ? none : element_uses_[k];
-    if (!dependences_.empty())
+    if (!dependences_.empty()) {
       if (const auto& dependence = dependences_[k])
         emit(report_dependence, {each_together}, {.op = {}, .aux = static_cast<std::uint32_t>(*dependence)});
+      look_at_divisor();
+    }
     const std::vector<OperandRef> kept = look_at_elements(uses);
     instruction(function_.instructions[k]);
     for (std::size_t n = 0; n < kept.size(); ++n)
@@ -120,9 +122,26 @@ void Decoder::look_at_result(const ElementUse& use, OperandRef before) {
                             .same_place = use.keeps == ElementUse::Keeps::same_place,
                             .guard_negated = in.guard_negated};
   emit(report_rearranged, {each_together},
-       {.op = {before, reg(result)},
-        .imm = in.guard >= 0 ? std::uint64_t{reg(in.guard, Type::pred)} + 1 : 0,
-        .aux = std::bit_cast<std::uint32_t>(form)});
+       {.op = {before, reg(result)}, .imm = guard_of(in), .aux = std::bit_cast<std::uint32_t>(form)});
+}
+
+std::uint64_t Decoder::guard_of(const ptx::Instruction& in) {
+  return in.guard >= 0 ? std::uint64_t{reg(in.guard, Type::pred)} + 1 : 0;
+}
+
+void Decoder::look_at_divisor() {
+  const ptx::Instruction& in = here();
+  const bool divides = in.opcode == "div" || in.opcode == "rem";
+  if (!divides || in.has_any({"f32", "f64"}) || in.operands.size() != 3 || in.operands[2].kind != Kind::reg) return;
+  const std::int32_t divisor = in.operands[2].reg;
+  const RearrangedForm form{.from_bytes = frame_.lane_bytes_of(divisor),
+                            .to_bytes = 0,
+                            .low = 1,
+                            .high = 1,
+                            .same_place = 0,
+                            .guard_negated = in.guard_negated};
+  emit(report_zero_divisor, {each_together},
+       {.op = {reg(divisor)}, .imm = guard_of(in), .aux = std::bit_cast<std::uint32_t>(form)});
 }
 
 OperandRef Decoder::reg(std::int32_t index) {

@@ -93,6 +93,10 @@ class Decoder {
   std::vector<OperandRef> look_at_elements(const std::vector<ElementUse>& uses);
   /// Reports what has become of such a copy.
   void look_at_result(const ElementUse& use, OperandRef before);
+  /// Reports lanes that this instruction makes divide by zero.
+  void look_at_divisor();
+  /// The place of the predicate of an instruction's guard, plus one; 0 where it has none.
+  std::uint64_t guard_of(const ptx::Instruction& in);
 
   /// The same, when its lanes can hold a value of `type`; `none`: whatever they hold.
   OperandRef reg(std::int32_t index, Type type);

@@ -112,6 +112,7 @@ enum class Dependence : std::uint8_t {
   heap_place,     ///< where malloc() in a kernel finds room
   discarded,      ///< what memory holds behind a discard
   absent_lane,    ///< what a shuffle gets from a lane that takes no part in it
+  zero_divisor,   ///< an integer division by zero
 };
 
 /// Which accesses the handlers of an image report, and to what.

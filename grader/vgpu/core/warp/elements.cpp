@@ -281,13 +281,16 @@ const Inst* report_argument_word(Warp& w, const Inst* i) {
   return proceed(w, i + 1);
 }
 
+/// The active lanes for which the instruction's guard holds.
+static Mask guarded_lanes(Warp& w, const Inst* i) {
+  if (i->imm == 0) return w.active;
+  const Mask guard = w.predicate(static_cast<OperandRef>(i->imm - 1));
+  return w.active & (std::bit_cast<RearrangedForm>(i->aux).guard_negated ? ~guard : guard);
+}
+
 const Inst* report_rearranged(Warp& w, const Inst* i) {
   const auto form = std::bit_cast<RearrangedForm>(i->aux);
-  Mask mask = w.active;
-  if (i->imm != 0) {
-    const Mask guard = w.predicate(static_cast<OperandRef>(i->imm - 1));
-    mask &= form.guard_negated ? ~guard : guard;
-  }
+  const Mask mask = guarded_lanes(w, i);
   const auto value = [&](OperandRef at, std::uint32_t bytes, unsigned l) -> std::uint64_t {
     return bytes == 0 ? 0 : bytes == 8 ? w.lanes<std::uint64_t>(at)[l] : w.lanes<std::uint32_t>(at)[l];
   };
@@ -304,6 +307,23 @@ const Inst* report_rearranged(Warp& w, const Inst* i) {
     if (form.same_place) bytes = sizeof(std::uint32_t);
     for (Observer* o : w.block->grid->of_work) o->rearranged(actor_of(w, i), mask, words, results, bytes);
   }
+  return proceed(w, i + 1);
+}
+
+const Inst* report_zero_divisor(Warp& w, const Inst* i) {
+  const auto form = std::bit_cast<RearrangedForm>(i->aux);
+  const auto is_zero = [&](unsigned lane) {
+    switch (form.from_bytes) {
+      case sizeof(std::uint64_t):
+        return w.lanes<std::uint64_t>(i->op[0])[lane] == 0;
+      case sizeof(std::uint32_t):
+        return w.lanes<std::uint32_t>(i->op[0])[lane] == 0;
+      default:
+        return w.lanes<std::uint16_t>(i->op[0])[lane] == 0;
+    }
+  };
+  if (const Mask zeros = lanes_where(guarded_lanes(w, i), is_zero))
+    for (Observer* o : w.block->grid->observers) o->depends(actor_of(w, i), zeros, Dependence::zero_divisor);
   return proceed(w, i + 1);
 }
 

@@ -89,6 +89,8 @@ const Inst* report_argument_word(Warp& w, const Inst* i);
 const Inst* report_rearranged(Warp& w, const Inst* i);
 /// Reports a Dependence, aux (Observer::depends).
 const Inst* report_dependence(Warp& w, const Inst* i);
+/// Reports the lanes whose register op[0] is 0, as Dependence::zero_divisor; imm and aux as of report_rearranged.
+const Inst* report_zero_divisor(Warp& w, const Inst* i);
 
 /// Inst::aux of report_rearranged.
 struct RearrangedForm {

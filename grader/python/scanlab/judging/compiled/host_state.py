@@ -77,6 +77,13 @@ STEADY = _one_of(
 )
 """What says the same whenever it is called with the same arguments and does not fail, or says nothing. What makes
 memory that host and device use at the same time is not in the list, nor what runs host code beside the device."""
+ASKS = _one_of(
+    r"std::ios_base::xalloc\(.*",
+    r"std::locale::(?:locale\(.*(?:char|string).*\)|global\(.*|classic\(.*)",
+)
+"""What of that does not, by its whole name: it counts calls, or asks the environment which locale there is."""
+STREAMS = re.compile(r"std::(?:cout|cerr|clog)")
+"""Variables of the C++ library that keep what is set in them, and where their output stands."""
 OF_THE_DEVICE = _one_of(
     r"cuda(?:GetDevice|GetDeviceCount|GetDeviceProperties\w*|DeviceGet\w+|DeviceCanAccessPeer|ChooseDevice)",
     r"cuda(?:Occupancy\w+|FuncGetAttributes|DriverGetVersion|RuntimeGetVersion|PointerGetAttributes)",
@@ -115,7 +122,9 @@ def read(path: Path, element: str, file: LearnersFile, name: str, *, is_sandboxe
     needed = [symbol.short for symbol in symbols if symbol.section == UNDEFINED]
     asked = [symbol for symbol in needed if OF_THE_DEVICE.fullmatch(symbol)]
     unsteady = [symbol for symbol in needed if not (OF_THE_DEVICE.fullmatch(symbol) or STEADY.fullmatch(symbol))]
+    unsteady += [symbol.short for symbol in symbols if symbol.section == UNDEFINED and ASKS.fullmatch(symbol.name)]
     kept = [symbol.name for symbol in symbols if symbol.is_written and not OF_TOOLS.search(symbol.name)]
+    kept += [symbol for symbol in needed if STREAMS.fullmatch(symbol)]
     state = [_clause(some, does, file, name) for some, does in ((kept, "keep"), (asked, "say")) if some]
     verb = "is" if len(state) == 1 else "are"
     breach = _unsteady(unsteady, file, name) if unsteady else ""
