@@ -4,6 +4,7 @@ A check that needs another one, and the counts of a check's calls, go to the sam
 each other, and what they find is what one judge finds.
 """
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 
@@ -29,6 +30,7 @@ MAY_BE_SWAPPED = frozenset(
     )
 )
 """What a scan that swaps its operands may look like: partial sums of affine maps are unlike any expected ones."""
+ELEMENT = re.compile(r"\bx\d+\b")
 SWAPPED = (
     "floats come out right and affine maps do not: the operands of an addition are swapped. Write earlier + later, "
     "with what is from further left on the left"
@@ -161,6 +163,12 @@ def with_shared_work(plan: Plan, found: list[CheckResult]) -> list[CheckResult]:
     return [checks[one.name] for one in found]
 
 
+def _sums_other_elements(cause: Cause) -> bool:
+    """Return whether it is known that an output sums up other elements than it should, whatever their order."""
+    actual, expected = (set(ELEMENT.findall(text)) for text in (cause.actual, cause.expected))
+    return bool(actual) and actual != expected
+
+
 def explained_by_floats(plan: Plan, found: list[CheckResult]) -> list[CheckResult]:
     """Return the checks, with swapped operands as the cause where the same check has found floats right."""
     planned = {check.name: check for check in plan.checks if isinstance(check, PlannedCorrectness)}
@@ -179,6 +187,7 @@ def explained_by_floats(plan: Plan, found: list[CheckResult]) -> list[CheckResul
             or one.element != "affine"
             or one.operation not in ("inclusive", "exclusive")
             or (one.entry, one.operation, tuple(one.sizes)) not in right
+            or _sums_other_elements(cause)
         ):
             return check
         details = (cause.rationale, *cause.details)
