@@ -79,8 +79,8 @@ def main() -> int:
     for name in SCANS:
         proof = " / ".join(checks[name].proof)
         explored = re.search(
-            r"right in all executions .* of n = 1025, 2048, 3072, 4096 \(up to 4 blocks, all of them resident, 4 "
-            r"executions\)",
+            r"right in all executions .* of n = 1025, 2048, 3072, 4096 \(up to 4 blocks, all of them resident, "
+            r"without load buffering, 4 executions\)",
             proof,
         )
         expect(f"{name} is explored up to 4 blocks: {proof}", holds=explored is not None)

@@ -139,7 +139,7 @@ std::vector<std::string> Explored::sentences(const std::string& condition) const
     sentences.insert(
         sentences.begin(),
         fmt::format("right in all executions that PTX's memory model allows of n = {} (up to {} blocks, all "
-                    "of them resident, {} execution{}){}",
+                    "of them resident, without load buffering, {} execution{}){}",
                     sizes, blocks, executions, executions == 1 ? "" : "s", condition));
   return sentences;
 }

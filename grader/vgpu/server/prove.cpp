@@ -466,8 +466,9 @@ class Proof {
     else if (is_exhaustive_ && !is_broken)
       fmt::print(stderr,
                  "PROVED for this input, if the host does the same in each run: {} launch{}, {} of which with blocks "
-                 "that talk; {} execution{}, all alike{}\n",
+                 "that talk; {} execution{}{}, all alike{}\n",
                  count_, count_ == 1 ? "" : "es", talking_, executions_, executions_ == 1 ? "" : "s",
+                 talking_ > 0 ? " without load buffering" : "",
                  kernels_print_ ? ", apart from what kernels print" : "");
     if (base.is_lacking) return exit_kit;
     if (code != 0) return code;

@@ -370,10 +370,15 @@ std::int32_t Requests::note_call_site(const Request& request, Payload place, Ans
 std::int32_t Requests::host_access(const Request& request, Payload place, Answer& answer) {
   // After a fault the device does nothing, and what the host waits for is not reported any more.
   if (!options_.work || !options_.reports_host || pending_error_ != 0) return wire::error::success;
-  const vgpu::InUse in_use = options_.work->host_accessed(
-      {request.to, request.bytes, (request.value & wire::access_writes) != 0, words_in(place), request.id,
-       (request.value & wire::access_stays) != 0, (request.value & wire::access_is_ordered) != 0,
-       (request.value & wire::access_follows_unseen) != 0});
+  const vgpu::InUse in_use =
+      options_.work->host_accessed({.address = request.to,
+                                    .bytes = request.bytes,
+                                    .writes = (request.value & wire::access_writes) != 0,
+                                    .place = words_in(place),
+                                    .function = request.id,
+                                    .stays = (request.value & wire::access_stays) != 0,
+                                    .is_ordered = (request.value & wire::access_is_ordered) != 0,
+                                    .follows_unseen = (request.value & wire::access_follows_unseen) != 0});
   answer.reply.value = (in_use.array ? wire::in_use_array : 0) | (in_use.page ? wire::in_use_page : 0);
   return wire::error::success;
 }

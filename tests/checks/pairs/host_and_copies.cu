@@ -461,3 +461,25 @@ HOST(to_device_from_managed) {
   cudaMemcpy(x, y, bytes, cudaMemcpyHostToDevice);
   cudaMemcpy(y, x, bytes, cudaMemcpyDeviceToHost);
 }
+
+// wrong: race.host | the host writes it
+HOST(written_after_many_accesses_to_its_neighbours) {
+  OnDevice x;
+  Pinned h(600);
+  volatile char* const h_bytes = reinterpret_cast<char*>(h.p);
+  cudaMemcpyAsync(x, h.p + 300, bytes, cudaMemcpyHostToDevice);  // here
+  for (int i = 0; i < 1100; ++i) h_bytes[i] = 1;
+  h_bytes[1205] = 1;  // here
+  cudaDeviceSynchronize();
+}
+
+// right
+HOST(many_accesses_to_its_neighbours) {
+  OnDevice x;
+  Pinned h(600);
+  volatile char* const h_bytes = reinterpret_cast<char*>(h.p);
+  cudaMemcpyAsync(x, h.p + 300, bytes, cudaMemcpyHostToDevice);
+  for (int i = 0; i < 1100; ++i) h_bytes[i] = 1;
+  cudaDeviceSynchronize();
+  h_bytes[1205] = 1;
+}

@@ -1,7 +1,7 @@
 // Memory of the host that is given back while work uses it. The wrong ones come before the right ones that wait first.
 #include "host_and_device.cuh"
 
-// wrong: race.host | it may be freed while it is still in use
+// wrong: race.host | it may be given back while it is still in use
 HOST(pinned_freed_behind_a_copy) {
   OnDevice x;
   InStream s;
@@ -22,7 +22,7 @@ HOST(pinned_freed_behind_a_wait) {
   cudaFreeHost(h);
 }
 
-// wrong: race.host | it may be freed while it is still in use
+// wrong: race.host | it may be given back while it is still in use
 HOST(mapped_freed_behind_a_kernel) {
   int *h, *d;
   cudaHostAlloc(&h, bytes, cudaHostAllocMapped);

@@ -155,8 +155,8 @@ void StreamRaces::report_host_race(const Done& work, const AccessedSpan& touched
     f.parts.insert(is_function_first ? f.parts.begin() : f.parts.end(), its.begin(), its.end());
     const std::string own = vgpu::name_of(function->stream);
     f.advice = fmt::format(
-        "{} does not wait for {}: {}; put cudaEventRecord and cudaStreamWaitEvent between the two, or a "
-        "synchronisation, or use one stream for both",
+        "{} does not wait for {}: {}; put cudaEventRecord behind the first of the two and cudaStreamWaitEvent in front "
+        "of the second, or a synchronisation, or use one stream for both",
         is_function_first ? stream : own, is_function_first ? own : stream, may_happen(hazard));
     findings_.add(std::move(f));
     return;
@@ -182,8 +182,8 @@ void StreamRaces::report_host_race(const Done& work, const AccessedSpan& touched
   f.advice = fmt::format("the host has not waited for {}, which may still run: {}; call {} between the two{}",
                          work.module ? "the kernel"
                          : is_copy   ? "the copy"
-                                     : "it",
-                         access.frees ? "it may be freed while it is still in use" : may_happen(hazard), waiting,
+                                     : "the " + std::string(call),
+                         access.frees ? "it may be given back while it is still in use" : may_happen(hazard), waiting,
                          work.is_looked_at && !work.has_host_fence
                              ? ", or __threadfence_system() in the kernel before it sets what the host looks at"
                              : "");

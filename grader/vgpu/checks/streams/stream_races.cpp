@@ -390,6 +390,13 @@ Finding StreamRaces::describe(const Done& earlier, const AccessedSpan& first, co
   }
   if (const std::string wait = vain_wait(earlier.work.stream); !wait.empty())
     f.details.push_back(fmt::format("{} waits for {}", b, wait));
+  if (are_branches) {
+    f.advice = fmt::format(
+        "{} does not wait for {}: {}; put cudaEventRecord and cudaStreamWaitEvent between the two, or capture both in "
+        "one stream",
+        b, a, what);
+    return f;
+  }
   const bool is_about_default = earlier.work.stream.is_legacy() || later.work.stream.is_legacy();
   f.advice = fmt::format(
       "{} does not wait for {}{}: {}; put cudaEventRecord and cudaStreamWaitEvent between the two, or a "
