@@ -280,6 +280,38 @@ def test_more_writes_than_are_followed_end_the_proof(prove: Run, stores: int, is
         assert "more writes to the same memory than are followed, at program.cu:" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("writer", "reader", "is_right"),
+    [
+        ("FENCE", "FENCE", True),
+        ("FENCE", "if (seen == 1) FENCE", False),
+        ("FENCE", "if (seen == 2) FENCE", False),
+        ("if (d[3] == 0) FENCE", "FENCE", False),
+        ("if (d[3] == 1) FENCE", "FENCE", False),
+    ],
+)
+def test_a_value_that_only_decides_about_a_fence_is_followed(
+    prove: Run, writer: str, reader: str, is_right: bool
+) -> None:
+    """The value itself is forgotten, and what the warp does then is the same but for what it knows."""
+    kernel = """__global__ void talk(volatile int* d) {
+  if (blockIdx.x == 2) { d[3] = 1; return; }
+  if (blockIdx.x == 0) { d[1] = 1; WRITER; d[2] = 1; FENCE; d[2] = 2; return; }
+  int seen = 0;
+  while ((seen = d[2]) == 0) {}
+  READER;
+  d[4] = d[1];
+}""".replace("WRITER", writer).replace("READER", reader)
+    kernel = kernel.replace("FENCE", 'asm volatile("fence.acq_rel.gpu;" ::: "memory")')
+    host = (
+        "cudaMemset(d, 0, 64); talk<<<3, 1>>>(d); cudaMemcpy(&out, d + 4, 4, cudaMemcpyDeviceToHost);"
+        'std::printf("%d\\n", out);'
+    )
+    done = prove(PROGRAM.replace("KERNELS", kernel).replace("HOST", host))
+    assert (PROVED in done.stderr) == is_right, done.stderr
+    assert ("REFUTED" in done.stderr) != is_right
+
+
 ALTERNATIVE = """__global__ void talk(int* d) {
   __shared__ int ticket, s[64];
   const int i = threadIdx.x;

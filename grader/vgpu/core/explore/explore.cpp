@@ -93,11 +93,17 @@ class Explorer {
   struct Quiet {
     std::size_t place = 0;               ///< in kept_
     std::uint64_t state = 0, reads = 0;  ///< the warp's before it; what it reads
+    Turn::Sync sync = {};
     struct Older {
       std::uint32_t thread = 0;
       std::uint64_t reads = 0;
     };
     std::vector<Older> older{};  ///< what the warp reads if this thread reads an older write
+  };
+  /// What a step has led to: the warp's next state.
+  struct After {
+    std::uint64_t state = 0;
+    Turn::Sync sync;
   };
   /// Steps of one warp, one after the other, during which nothing has changed in its block.
   using Passage = std::vector<Quiet>;
@@ -342,11 +348,12 @@ class Explorer {
   void note_steps(const State& s) {
     for (const Turn& step : s.steps)
       if (const auto reads = reads_of(step); reads && step.after)
-        after_.try_emplace(mixed(named(s, step.agent, step.state), *reads), named(s, step.agent, *step.after));
+        after_.try_emplace(mixed(named(s, step.agent, step.state), *reads),
+                           After{named(s, step.agent, *step.after), step.sync});
   }
 
-  /// The state to which a state leads that reads this; nullptr: not known.
-  const std::uint64_t* after(std::uint64_t state, std::uint64_t reads) const {
+  /// The state to which a state leads that reads this, and by what; nullptr: not known.
+  const After* after(std::uint64_t state, std::uint64_t reads) const {
     const auto known = after_.find(mixed(state, reads));
     return known == after_.end() ? nullptr : &known->second;
   }
@@ -372,7 +379,7 @@ class Explorer {
   }
 
   Quiet quiet(const State& s, Turn& step, std::size_t place = 0) const {
-    Quiet as{place, named(s, step.agent, step.state), reads_of(step).value_or(0), {}};
+    Quiet as{place, named(s, step.agent, step.state), reads_of(step).value_or(0), step.sync, {}};
     if (as.reads) for_each_older(step, [&](const Event& e) { as.older.push_back({e.by.thread, *reads_of(step)}); });
     return as;
   }
@@ -402,22 +409,22 @@ class Explorer {
     for (const Passage& passage : passages)
       for (std::size_t k = 0; k < passage.size(); ++k)
         for (const auto& [thread, reads] : passage[k].older) {
-          const auto place = same_place(passage, k + 1, after(passage[k].state, reads), thread);
+          const auto place = same_place(passage, k, after(passage[k].state, reads), thread);
           if (place && *place <= last && (!first || *place < *first)) first = place;
         }
     return first;
   }
 
-  /// The same of one passage from step k on, before which the warp was in another state, since a thread has read
-  /// something older; it may go on to do so.
-  std::optional<std::size_t> same_place(const Passage& passage, std::size_t k, const std::uint64_t* state,
+  /// The same of one passage behind step k, in whose place the warp has come to another state, since a thread has read
+  /// something older; it may go on to do so. On its way it must not learn more by fences and the like than the passage.
+  std::optional<std::size_t> same_place(const Passage& passage, std::size_t k, const After* instead,
                                         std::uint32_t thread) const {
-    if (!state || k == passage.size()) return std::nullopt;
-    if (*state == passage[k].state) return passage[k].place;
-    if (const auto place = same_place(passage, k + 1, after(*state, passage[k].reads), thread)) return place;
+    if (!instead || !instead->sync.is_no_more_than(passage[k].sync) || ++k == passage.size()) return std::nullopt;
+    if (instead->state == passage[k].state) return passage[k].place;
+    if (const auto place = same_place(passage, k, after(instead->state, passage[k].reads), thread)) return place;
     for (const auto& [reader, reads] : passage[k].older)
       if (reader == thread)
-        if (const auto place = same_place(passage, k + 1, after(*state, reads), thread)) return place;
+        if (const auto place = same_place(passage, k, after(instead->state, reads), thread)) return place;
     return std::nullopt;
   }
 
@@ -497,11 +504,12 @@ class Explorer {
   /// Is it known that step k, with what its events read, leads its warp back to a state from which nothing has been
   /// noticed, or to the same as if one of them had read an older write?
   bool comes_to_nothing_new(State& s, std::size_t k, const Steps& order) const {
-    const Passage passage = passage_to(s, order, k);
-    const std::uint64_t* const own = after(passage.back().state, passage.back().reads);
+    Passage passage = passage_to(s, order, k);
+    const After* const own = after(passage.back().state, passage.back().reads);
     if (!own) return false;
-    const auto is_there = [&](const Quiet& step) { return step.state == *own; };
-    return bounds_.prunes && (std::ranges::any_of(passage, is_there) || comes_to_same(passage, *own));
+    passage.back().sync = own->sync;
+    const auto is_there = [&](const Quiet& step) { return step.state == own->state; };
+    return bounds_.prunes && (std::ranges::any_of(passage, is_there) || comes_to_same(passage, own->state));
   }
 
   /// The steps of step k's warp, of these, that come before k, and between which nothing has been noticed.
@@ -527,7 +535,7 @@ class Explorer {
 
   /// Is it known that the state to which a passage leads can be reached by reading something older, too?
   bool comes_to_same(Passage passage, std::uint64_t state) const {
-    passage.push_back({.state = state, .older = {}});
+    passage.push_back({.state = state, .sync = {}, .older = {}});
     return same_place({std::move(passage)}, 0).has_value();
   }
 
@@ -640,7 +648,7 @@ class Explorer {
   std::vector<Item> todo_;
   Steps kept_;  ///< of the last run: the steps that were not in vain
   std::unordered_set<std::uint64_t> seen_, executions_;
-  std::unordered_map<std::uint64_t, std::uint64_t> after_;  ///< the warp's next state, by its state and what it reads
+  std::unordered_map<std::uint64_t, After> after_;  ///< by the warp's state and what it reads
   Exploration result_;
   RaceWatch watch_;
   bool is_stopped_ = false;

@@ -62,6 +62,13 @@ void State::begin_step(std::size_t agent, std::uint64_t state) {
   a.idle.push_back(a.last);
 }
 
+void State::note_order(const Access& access) {
+  const std::size_t last = agents[agent_of(access.actor.block, access.actor.warp)].last;
+  if (last == none || access.order == Access::Order::weak || access.space != ptx::StateSpace::global) return;
+  std::uint64_t& hash = steps[last].sync.access;
+  hash = mixed(mixed(hash, static_cast<std::uint64_t>(access.order)), static_cast<std::uint64_t>(access.scope));
+}
+
 void State::end_step(std::size_t agent, std::uint64_t state) {
   if (agents[agent].last == none) return;
   Turn& step = steps[agents[agent].last];
@@ -219,7 +226,20 @@ void Playback::happened(const Answer& answer) {
   }
 }
 
+void Playback::fence(const Actor& actor, Mask mask, Access::Scope scope) {
+  const std::size_t last = agent_at(actor).last;
+  if (last == none) return;
+  std::uint64_t& hash = steps[last].sync.behind;
+  hash = mixed(mixed(hash, mask), static_cast<std::uint64_t>(scope) + 1);
+}
+
+void Playback::warp_sync(const Actor& actor, Mask mask, WarpSync how) {
+  const std::size_t last = agent_at(actor).last;
+  if (last != none && how == WarpSync::orders_memory) steps[last].sync.behind = mixed(steps[last].sync.behind, mask);
+}
+
 void Playback::load(const Access& a) {
+  note_order(a);
   Agent& agent = agent_at(a.actor);
   const bool is_weak = a.order == Access::Order::weak;
   if (agent.last != none && is_weak && a.space == ptx::StateSpace::global) steps[agent.last].has_looked = true;
@@ -235,6 +255,7 @@ void Playback::store(const Access& a) {
 }
 
 void Playback::atomic(const Access& a) {
+  note_order(a);
   if (a.space == ptx::StateSpace::global && journal) journal->note(a);
   if (a.space != ptx::StateSpace::shared) return;
   BlockState& block = blocks[a.actor.block];

@@ -75,6 +75,16 @@ struct Turn {
   std::uint64_t changes = 0;  ///< of its block, before
   bool is_vain = false;       ///< it and those after it have led back to the same state
   bool has_looked = false;    ///< afterwards its warp has read global memory in the plain way
+  /// By what its warp may have learnt more than the values that it has read: hashes of the order and the scope of the
+  /// access, and of the fences and synchronisations of lanes behind it; 0: nothing.
+  struct Sync {
+    std::uint64_t access = 0, behind = 0;
+    /// Does a warp with this know no more than one with the other, which has read the same or newer writes?
+    bool is_no_more_than(const Sync& other) const {
+      return access == other.access && (behind == other.behind || behind == 0);
+    }
+  };
+  Sync sync;
   /// The warp's state before its next step, where that follows from what this one has read.
   std::optional<std::uint64_t> after;
   std::vector<Event> events;
@@ -214,6 +224,8 @@ struct State {
   std::uint64_t registers_of(std::uint64_t hash, const Frame* frame, const Inst* i, Mask mask);
   std::uint64_t shared_of(const Block& block);
   void begin_step(std::size_t agent, std::uint64_t state);
+  /// Notes that a strong access is part of the warp's latest step.
+  void note_order(const Access& access);
   /// Notes that a step has led to this state, if nothing else has.
   void end_step(std::size_t agent, std::uint64_t state);
 
@@ -240,7 +252,9 @@ class Playback : public playback::State, public Guide, public Observer {
   /// The trail was not that of this launch, and the run has been left.
   bool has_lost_its_way() const { return is_infeasible; }
 
-  std::uint32_t interests() const override { return arrivals | plain_shared; }
+  std::uint32_t interests() const override { return arrivals | plain_shared | warp_syncs; }
+  void fence(const Actor& actor, Mask mask, Access::Scope scope) override;
+  void warp_sync(const Actor& actor, Mask mask, WarpSync how) override;
   void load(const Access& access) override;
   void store(const Access& access) override;
   void atomic(const Access& access) override;
