@@ -312,6 +312,27 @@ def test_a_value_that_only_decides_about_a_fence_is_followed(
     assert ("REFUTED" in done.stderr) != is_right
 
 
+@pytest.mark.parametrize(
+    ("setter", "is_right"), [("i == 1", True), ("i == 0", False), ("__shfl_sync(3, i, 0) == 0 && i == 0", False)]
+)
+def test_a_fence_of_another_lane_ends_the_proof(prove: Run, setter: str, is_right: bool) -> None:
+    kernel = """__global__ void talk(volatile int* d) {
+  const int i = threadIdx.x;
+  if (blockIdx.x == 1) {
+    if (i == 1) return;
+    while (d[2] == 0) {}
+    __threadfence();
+    d[4] = d[1];
+    return;
+  }
+  if (i == 1) { d[1] = 1; __threadfence(); }
+  if (SETTER) d[2] = 1;
+}""".replace("SETTER", setter)
+    done = prove(PROGRAM.replace("KERNELS", kernel).replace("HOST", "cudaMemset(d, 0, 64); talk<<<2, 2>>>(d);"))
+    assert (PROVED in done.stderr) == is_right, done.stderr
+    assert ("of another lane of a warp is not explored" in done.stderr) != is_right
+
+
 ALTERNATIVE = """__global__ void talk(int* d) {
   __shared__ int ticket, s[64];
   const int i = threadIdx.x;

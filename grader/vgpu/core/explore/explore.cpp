@@ -68,6 +68,9 @@ class Explorer {
     grid_.executed = executed;
     if (is_given_up_ && result_.why_not.empty())
       result_.why_not = fmt::format("out of time: {} executions run, and there may be more", result_.executions);
+    if (lane_fence_ && result_.why_not.empty())
+      result_.why_not = fmt::format("the order of the fence at {}:{} and one of another lane of a warp is not explored",
+                                    lane_fence_->file, lane_fence_->line);
     if (is_stopped_) result_.why_not = "stopped";
     result_.is_exhaustive = result_.why_not.empty();
     std::ranges::move(watch_.races(), std::back_inserter(result_.broken));
@@ -122,6 +125,7 @@ class Explorer {
           playback(grid, item.trail, item.forced),
           views(*grid.memory, playback, grid.block_size.count()) {
       views.order_as_ptx();
+      views.causality().follow_fences();
     }
 
     const Item item;
@@ -168,6 +172,7 @@ class Explorer {
           fmt::format("more writes to the same memory than are followed, at {}:{}", where.file, where.line);
     } else {
       for (Observer* const o : observers_.of_runs | std::views::reverse) o->kernel_end();
+      if (s.lane_fence && !lane_fence_) lane_fence_ = own_place(*info_.module, *s.lane_fence);
       note_steps(s);
       keep_steps(s);
       for (std::size_t k = races; k < watch_.races().size(); ++k) watch_.races()[k].trail = trail_of(s).text();
@@ -651,6 +656,7 @@ class Explorer {
   std::unordered_map<std::uint64_t, After> after_;  ///< by the warp's state and what it reads
   Exploration result_;
   RaceWatch watch_;
+  std::optional<SourcePlace> lane_fence_;  ///< State::lane_fence of any run
   bool is_stopped_ = false;
   bool is_given_up_ = false;  ///< of what follows from a run, a part is missing
   const double begin_ = processor_seconds();

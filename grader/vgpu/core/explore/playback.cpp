@@ -190,6 +190,11 @@ void Playback::happened(const Answer& answer) {
   e.by = answer.by;
   e.before = step.clock;
   if (answer.effect == Event::Effect::fence) {
+    for (const std::uint32_t k : grid.views->causality().fences_heard()) {
+      const Turn& earlier = steps[fences[k]];
+      if (earlier.number <= e.before[earlier.agent] && !lane_fence) lane_fence = answer.by.line;
+    }
+    fences.push_back(steps.size() - 1);
     if (last_fence != none) merge(step.clock, steps[last_fence].clock);
     last_fence = steps.size() - 1;
     a.clock = step.clock;

@@ -190,6 +190,10 @@ struct State {
   std::vector<Turn> steps;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> step_of_write;  ///< by location and write
   std::size_t last_fence = none;
+  std::vector<std::size_t> fences;  ///< steps with a fence.sc, one for each lane's, in their order
+  /// The line of such a fence that has learnt by the order of fences alone what another one knew, and whose warp has
+  /// come after that one's: another lane of it may have, and then the fences may have the other order, too.
+  std::optional<std::uint32_t> lane_fence;
   std::size_t granted = none;
   std::size_t next = 0;                  ///< of the trail
   const TrailStep* following = nullptr;  ///< the trail's step that is being made

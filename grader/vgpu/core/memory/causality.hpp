@@ -26,6 +26,11 @@ class Causality {
 
   /// From now on threads also know of instants: what others had done before they passed on what they knew.
   void follow_instants() { follows_instants_ = true; }
+  /// From now on it is known what each fence.sc with the scope of the device has learnt by their order alone.
+  void follow_fences() { follows_fences_ = true; }
+  /// Of the last one, by number: those of other threads before it that have passed on something which its thread did
+  /// not know by any other way.
+  const std::vector<std::uint32_t>& fences_heard() const { return fences_heard_; }
   /// The instant of what the warp does now.
   Instant now(const Actor& actor);
   /// Of the lanes that did something at `then`: those for which it has not happened before what `lane` does now. The
@@ -90,6 +95,7 @@ class Causality {
     }
   };
 
+  void hear_fences(const ThreadView& t);
   void publish_arrivals(Block& block, Block::Barrier& barrier);
   Mask unknown(const KnownWrites& known, const Instant& then, Mask lanes) const;
 
@@ -100,6 +106,9 @@ class Causality {
   KnownWrites sequential_;  ///< what the fence.sc so far with the scope of the device have passed on
   std::unordered_map<std::uint64_t, KnownWrites> sequential_of_block_;
   bool follows_instants_ = false;
+  bool follows_fences_ = false;
+  std::vector<KnownWrites> of_fences_;  ///< what each fence.sc knew, by number
+  std::vector<std::uint32_t> fences_heard_;
 };
 
 }  // namespace scanlab::vgpu
