@@ -189,10 +189,12 @@ void Playback::happened(const Answer& answer) {
   e.may_update = answer.may_update;
   e.by = answer.by;
   e.before = step.clock;
+  if (!a.thread) a.thread = answer.by.thread;
+  has_lanes |= *a.thread != answer.by.thread;
   if (answer.effect == Event::Effect::fence) {
     for (const std::uint32_t k : grid.views->causality().fences_heard()) {
       const Turn& earlier = steps[fences[k]];
-      if (earlier.number <= e.before[earlier.agent] && !lane_fence) lane_fence = answer.by.line;
+      if (has_lanes && earlier.number <= e.before[earlier.agent] && !lane_fence) lane_fence = answer.by.line;
     }
     fences.push_back(steps.size() - 1);
     if (last_fence != none) merge(step.clock, steps[last_fence].clock);

@@ -168,7 +168,8 @@ struct State {
     bool has_yielded = false;  ///< lanes that would do the same again have let others of the warp go first
     std::uint64_t changes_when_parked = 0;
     std::uint32_t steps = 0;
-    std::size_t last = none;  ///< the last of them
+    std::optional<std::uint32_t> thread;  ///< that has made its events, as long as it is one
+    std::size_t last = none;              ///< the last of them
     Clock clock;
     /// Its steps since it last did something that others or itself could notice, by number in `steps`.
     std::vector<std::size_t> idle;
@@ -190,6 +191,7 @@ struct State {
   std::vector<Turn> steps;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> step_of_write;  ///< by location and write
   std::size_t last_fence = none;
+  bool has_lanes = false;           ///< several lanes of some warp have made events
   std::vector<std::size_t> fences;  ///< steps with a fence.sc, one for each lane's, in their order
   /// The line of such a fence that has learnt by the order of fences alone what another one knew, and whose warp has
   /// come after that one's: another lane of it may have, and then the fences may have the other order, too.

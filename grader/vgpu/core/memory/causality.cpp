@@ -34,10 +34,14 @@ void Causality::access_shared(const Access& a, bool reads, bool writes) {
   }
 }
 
-void Causality::hear_fences(const ThreadView& t) {
+void Causality::hear_fences(const SequentialFence& fence) {
   fences_heard_.clear();
-  for (std::uint32_t k = 0; k < of_fences_.size(); ++k)
-    if (!t.now.includes(of_fences_[k], ranks_)) fences_heard_.push_back(k);
+  for (std::uint32_t k = 0; k < fences_.size(); ++k) {
+    const SequentialFence& other = fences_[k];
+    const bool are_of_device = fence.reach == Reach::device && other.reach == Reach::device;
+    if ((are_of_device || fence.block == other.block) && !fence.known.includes(other.known, ranks_))
+      fences_heard_.push_back(k);
+  }
 }
 
 void Causality::fence(const Actor& actor, unsigned lane, Reach reach, Fence kind) {
@@ -45,15 +49,17 @@ void Causality::fence(const Actor& actor, unsigned lane, Reach reach, Fence kind
   t.acquire_all(reach, ranks_);
   publish(t, actor, lane);
   if (kind == Fence::sequential) {
-    if (follows_fences_) hear_fences(t);
-    KnownWrites own = follows_fences_ ? t.now : KnownWrites();
+    if (follows_fences_) {
+      SequentialFence own{actor.block, reach, t.now};
+      hear_fences(own);
+      fences_.push_back(std::move(own));
+    }
     KnownWrites& of_block = sequential_of_block_[actor.block];
     t.now.join(of_block, ranks_);
     if (reach == Reach::device) t.now.join(sequential_, ranks_);
     t.now.settle();
     of_block = t.now;
     if (reach == Reach::device) sequential_ = t.now;
-    if (follows_fences_) of_fences_.push_back(std::move(own));
   }
   t.release_all(reach);
 }

@@ -95,7 +95,13 @@ class Causality {
     }
   };
 
-  void hear_fences(const ThreadView& t);
+  /// A fence.sc of a launch, and what its thread knew before it.
+  struct SequentialFence {
+    std::uint64_t block = 0;
+    Reach reach = Reach::block;
+    KnownWrites known;
+  };
+  void hear_fences(const SequentialFence& fence);
   void publish_arrivals(Block& block, Block::Barrier& barrier);
   Mask unknown(const KnownWrites& known, const Instant& then, Mask lanes) const;
 
@@ -107,7 +113,7 @@ class Causality {
   std::unordered_map<std::uint64_t, KnownWrites> sequential_of_block_;
   bool follows_instants_ = false;
   bool follows_fences_ = false;
-  std::vector<KnownWrites> of_fences_;  ///< what each fence.sc knew, by number
+  std::vector<SequentialFence> fences_;  ///< by number
   std::vector<std::uint32_t> fences_heard_;
 };
 
