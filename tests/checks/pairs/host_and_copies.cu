@@ -464,22 +464,26 @@ HOST(to_device_from_managed) {
 
 // wrong: race.host | the host writes it
 HOST(written_after_many_accesses_to_its_neighbours) {
-  OnDevice x;
+  OnDevice x, y;
   Pinned h(600);
+  InStream s, t;
   volatile char* const h_bytes = reinterpret_cast<char*>(h.p);
-  cudaMemcpyAsync(x, h.p + 300, bytes, cudaMemcpyHostToDevice);  // here
+  cudaMemcpyAsync(x, h.p + 300, bytes, cudaMemcpyHostToDevice, s);  // here
   for (int i = 0; i < 1100; ++i) h_bytes[i] = 1;
+  cudaMemcpyAsync(y, h, bytes, cudaMemcpyHostToDevice, t);
   h_bytes[1205] = 1;  // here
   cudaDeviceSynchronize();
 }
 
 // right
 HOST(many_accesses_to_its_neighbours) {
-  OnDevice x;
+  OnDevice x, y;
   Pinned h(600);
+  InStream s, t;
   volatile char* const h_bytes = reinterpret_cast<char*>(h.p);
-  cudaMemcpyAsync(x, h.p + 300, bytes, cudaMemcpyHostToDevice);
+  cudaMemcpyAsync(x, h.p + 300, bytes, cudaMemcpyHostToDevice, s);
   for (int i = 0; i < 1100; ++i) h_bytes[i] = 1;
+  cudaMemcpyAsync(y, h, bytes, cudaMemcpyHostToDevice, t);
   cudaDeviceSynchronize();
   h_bytes[1205] = 1;
 }
