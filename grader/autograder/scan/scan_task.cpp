@@ -128,12 +128,14 @@ class ScanTask : public Task<T> {
     if (is_unwritten(outputs.y[first])) return;
     const SumMistake mistake = outputs.provenance->explain(name, interval(first), fmt::format("y[{}]", first));
     if (cause.id == "wrong.other")
-      replace_explanation(cause, "wrong.other", mistake.text);
-    else if (!cause.fact.empty() && outputs.provenance->graph()) {
+      replace_explanation(cause, cause.id, mistake.text);
+    else if (!cause.fact.empty() && outputs.provenance->graph())
       cause.rationale = fmt::format("{}: {}", std::exchange(cause.fact, {}), mistake.text);
-      if (mistake.is_order) cause.id = "wrong.operand_order";
-    } else
+    else if (mistake.is_order && cause.id != "wrong.operand_order")
+      cause.rationale = mistake.text;  // no element is missing, whatever the values look like
+    else
       cause.of_sums.push_back(mistake.text);
+    if (mistake.is_order) cause.id = "wrong.operand_order";
     const bool is_lost = explain_by_lost_sum(cause, *outputs.provenance, first);
     if (!is_lost) add_first_wrong_addition(cause, mistake);
     cause.details.insert(cause.details.end(), cause.of_sums.begin(), cause.of_sums.end());
