@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "vgpu/core/explore/graphs.hpp"
+#include "vgpu/core/explore/known_steps.hpp"
 #include "vgpu/core/explore/races.hpp"
 #include "vgpu/core/run/report.hpp"
 
@@ -36,6 +37,7 @@ class Explorer {
         visit_(visit),
         journal_(*grid.memory),
         graphs_(grid),
+        known_steps_(grid),
         watch_(grid, *info.module),
         cancel_(limits.cancel) {
     limits_.kept_blocks = &blocks_;
@@ -61,7 +63,7 @@ class Explorer {
       todo_.pop_back();
       if (item.put_off)
         take_up(*item.put_off);
-      else if (!item.passages || !same_place(*item.passages, item.forced - 1))
+      else if (!item.passages || !known_steps_.same_place(*item.passages, item.forced - 1))
         run_one(std::make_shared<Run>(grid_, std::move(item)));
     }
     journal_.restore();
@@ -92,24 +94,6 @@ class Explorer {
       is_over_ = is_out_of_time() || (cancel_ && *cancel_);
   }
 
-  /// A step of a warp that does nothing that others could notice.
-  struct Quiet {
-    std::size_t place = 0;               ///< in kept_
-    std::uint64_t state = 0, reads = 0;  ///< the warp's before it; what it reads
-    Turn::Sync sync = {};
-    struct Older {
-      std::uint32_t thread = 0;
-      std::uint64_t reads = 0;
-    };
-    std::vector<Older> older{};  ///< what the warp reads if this thread reads an older write
-  };
-  /// What a step has led to: the warp's next state.
-  struct After {
-    std::uint64_t state = 0;
-    Turn::Sync sync;
-  };
-  /// Steps of one warp, one after the other, during which nothing has changed in its block.
-  using Passage = std::vector<Quiet>;
   struct Run;
   /// What is to be run, or has been run and put off.
   struct Item {
@@ -125,7 +109,6 @@ class Explorer {
           playback(grid, item.trail, item.forced),
           views(*grid.memory, playback, grid.block_size.count()) {
       views.order_as_ptx();
-      views.causality().follow_fences();
     }
 
     const Item item;
@@ -148,6 +131,7 @@ class Explorer {
     observers.insert(observers.end(), observers_.of_runs.begin(), observers_.of_runs.end());
     for (Observer* const o : observers_.of_runs) o->kernel_begin(info_);
     watch_.begin(run->views);
+    if (!lane_fence_) run->views.causality().follow_fences();
     const std::size_t races = watch_.races().size();
     grid_.set_observers(observers);
     grid_.views = &run->views;
@@ -173,7 +157,7 @@ class Explorer {
     } else {
       for (Observer* const o : observers_.of_runs | std::views::reverse) o->kernel_end();
       if (s.lane_fence && !lane_fence_) lane_fence_ = own_place(*info_.module, *s.lane_fence);
-      note_steps(s);
+      known_steps_.note(s);
       keep_steps(s);
       for (std::size_t k = races; k < watch_.races().size(); ++k) watch_.races()[k].trail = trail_of(s).text();
       derive(run, fault);
@@ -322,7 +306,7 @@ class Explorer {
     }
     bool is_left = s.is_cut;
     if (bounds_.prunes && !is_left) {
-      run->passages = std::make_shared<const std::vector<Passage>>(passages_of(s));
+      run->passages = std::make_shared<const std::vector<Passage>>(known_steps_.passages_of(s, kept_));
       is_left = leaves(*run->passages);
       if (!is_left && !run->item.is_second && is_put_off(s, run)) return;
     }
@@ -332,105 +316,6 @@ class Explorer {
     if (!executions_.insert(graphs_.key(s, kept_, {})).second) return;
     ++result_.executions;
     is_stopped_ = !visit_({fault, trail_of(s), memory, &grid_});
-  }
-
-  /// What a step that only reads depends on beside the warp's state: for each lane what it reads. Nothing for others.
-  static std::optional<std::uint64_t> reads_of(const Turn& step) {
-    std::uint64_t hash = 1;
-    for (const Event& e : step.events) {
-      if (!e.only_reads() || e.allowed.empty()) return std::nullopt;
-      hash = mixed(mixed(mixed(hash, e.by.thread), e.address), e.allowed[e.chosen].value);
-    }
-    return hash;
-  }
-
-  /// A warp's state, and which warp it is, as far as a program can ask.
-  std::uint64_t named(const State& s, std::size_t agent, std::uint64_t state) const {
-    return mixed(state, grid_.image->alike_blocks ? agent % s.warps : agent);
-  }
-
-  /// Keeps what the steps of a run have led to: what a warp does follows from its state and what it reads.
-  void note_steps(const State& s) {
-    for (const Turn& step : s.steps)
-      if (const auto reads = reads_of(step); reads && step.after)
-        after_.try_emplace(mixed(named(s, step.agent, step.state), *reads),
-                           After{named(s, step.agent, *step.after), step.sync});
-  }
-
-  /// The state to which a state leads that reads this, and by what; nullptr: not known.
-  const After* after(std::uint64_t state, std::uint64_t reads) const {
-    const auto known = after_.find(mixed(state, reads));
-    return known == after_.end() ? nullptr : &known->second;
-  }
-
-  /// Different reads may come to the same: a poll was too early, a status was read in half, or the sum of a tile's
-  /// aggregate and what is before it is its prefix. If a thread could have read older writes instead, and that leads
-  /// its warp to the same state at a later step, then whatever may follow may follow there too, for who has read the
-  /// older ones may still read all that come later. These are the steps at which it could turn out so.
-  std::vector<Passage> passages_of(State& s) const {
-    std::vector<Passage> all;
-    for (std::size_t agent = 0; agent < s.agents.size(); ++agent) {
-      bool begins = true;
-      std::uint64_t changes = 0;
-      for (std::size_t place = 0; place < kept_.size(); ++place) {
-        Turn& step = s.steps[kept_[place]];
-        if (step.agent != agent) continue;
-        if (std::exchange(changes, step.changes) != step.changes || begins) all.emplace_back();
-        all.back().push_back(quiet(s, step, place));
-        begins = !reads_of(step);
-      }
-    }
-    return all;
-  }
-
-  Quiet quiet(const State& s, Turn& step, std::size_t place = 0) const {
-    Quiet as{place, named(s, step.agent, step.state), reads_of(step).value_or(0), step.sync, {}};
-    if (as.reads) for_each_older(step, [&](const Event& e) { as.older.push_back({e.by.thread, *reads_of(step)}); });
-    return as;
-  }
-
-  /// Visits what a step would be if one of its events had read an older write, from which its thread would have known
-  /// no more than from its own.
-  template <class Visit>
-  void for_each_older(Turn& step, Visit visit) const {
-    for (Event& e : step.events) {
-      const unsigned own = e.chosen;
-      if (!e.only_reads()) continue;
-      const Locations& locations = grid_.views->locations();
-      const auto write = [&](std::uint32_t w) -> const LocationWrite& { return locations.write_of(e.location, w); };
-      for (unsigned older = own + 1; older < e.allowed.size(); ++older)
-        if (e.allowed[older].only_reads &&
-            write(e.allowed[older].write).carries_no_more_than(write(e.allowed[own].write), locations)) {
-          e.chosen = older;
-          visit(e);
-        }
-      e.chosen = own;
-    }
-  }
-
-  /// The first place, up to `last`, at which it has turned out so.
-  std::optional<std::size_t> same_place(const std::vector<Passage>& passages, std::size_t last) const {
-    std::optional<std::size_t> first;
-    for (const Passage& passage : passages)
-      for (std::size_t k = 0; k < passage.size(); ++k)
-        for (const auto& [thread, reads] : passage[k].older) {
-          const auto place = same_place(passage, k, after(passage[k].state, reads), thread);
-          if (place && *place <= last && (!first || *place < *first)) first = place;
-        }
-    return first;
-  }
-
-  /// The same of one passage behind step k, in whose place the warp has come to another state, since a thread has read
-  /// something older; it may go on to do so. On its way it must not learn more by fences and the like than the passage.
-  std::optional<std::size_t> same_place(const Passage& passage, std::size_t k, const After* instead,
-                                        std::uint32_t thread) const {
-    if (!instead || !instead->sync.is_no_more_than(passage[k].sync) || ++k == passage.size()) return std::nullopt;
-    if (instead->state == passage[k].state) return passage[k].place;
-    if (const auto place = same_place(passage, k, after(instead->state, passage[k].reads), thread)) return place;
-    for (const auto& [reader, reads] : passage[k].older)
-      if (reader == thread)
-        if (const auto place = same_place(passage, k, after(instead->state, reads), thread)) return place;
-    return std::nullopt;
   }
 
   /// Runs that read older writes come first: then it is known whether this one comes to the same.
@@ -454,7 +339,7 @@ class Explorer {
 
   /// Leaves the run where it comes to the same as another: what comes behind it goes out of kept_.
   bool leaves(const std::vector<Passage>& passages) {
-    const std::optional<std::size_t> place = same_place(passages, kept_.size());
+    const std::optional<std::size_t> place = known_steps_.same_place(passages, kept_.size());
     if (place) kept_.resize(*place);
     return place.has_value();
   }
@@ -509,49 +394,18 @@ class Explorer {
   /// Is it known that step k, with what its events read, leads its warp back to a state from which nothing has been
   /// noticed, or to the same as if one of them had read an older write?
   bool comes_to_nothing_new(State& s, std::size_t k, const Steps& order) const {
-    Passage passage = passage_to(s, order, k);
-    const After* const own = after(passage.back().state, passage.back().reads);
-    if (!own) return false;
-    passage.back().sync = own->sync;
-    const auto is_there = [&](const Quiet& step) { return step.state == own->state; };
-    return bounds_.prunes && (std::ranges::any_of(passage, is_there) || comes_to_same(passage, own->state));
+    return bounds_.prunes && known_steps_.come_to_nothing_new(known_steps_.passage_to(s, order, k));
   }
 
-  /// The steps of step k's warp, of these, that come before k, and between which nothing has been noticed.
-  static Steps quiet_before(const State& s, const Steps& order, std::size_t k) {
-    Steps steps;
-    for (const std::size_t i : order | std::views::reverse) {
-      const Turn& earlier = s.steps[i];
-      if (i >= k || earlier.agent != s.steps[k].agent || earlier.is_vain) continue;
-      if (earlier.changes != s.steps[k].changes || !reads_of(earlier)) break;
-      steps.push_back(i);
-    }
-    std::ranges::reverse(steps);
-    return steps;
-  }
-
-  /// These, and step k.
-  Passage passage_to(State& s, const Steps& order, std::size_t k) const {
-    Passage passage;
-    for (const std::size_t i : quiet_before(s, order, k)) passage.push_back(quiet(s, s.steps[i]));
-    passage.push_back(quiet(s, s.steps[k]));
-    return passage;
-  }
-
-  /// Is it known that the state to which a passage leads can be reached by reading something older, too?
-  bool comes_to_same(Passage passage, std::uint64_t state) const {
-    passage.push_back({.state = state, .sync = {}, .older = {}});
-    return same_place({std::move(passage)}, 0).has_value();
-  }
-
-  /// The same of a run, whose warp comes to this state now. Only asked behind what a run has been made for: what a warp
-  /// reads by itself may end in a wait, which has to be seen.
+  /// Is it known of a run, whose warp comes to this state now, that it could have come there by reading something
+  /// older? Only asked behind what a run has been made for: what a warp reads by itself may end in a wait, which has to
+  /// be seen.
   bool is_known(State& s, std::size_t agent, std::uint64_t state) const {
     const std::size_t last = s.agents[agent].last;
     if (last == none || last >= s.forced || s.steps[last].changes != s.blocks[agent / s.warps].changes) return false;
     Steps all(s.steps.size());
     std::iota(all.begin(), all.end(), std::size_t{0});
-    return comes_to_same(passage_to(s, all, last), named(s, agent, state));
+    return known_steps_.lead_to(known_steps_.passage_to(s, all, last), s, agent, state);
   }
 
   /// Event e of step k comes before those of step j that it conflicts with, and did not depend on.
@@ -573,7 +427,7 @@ class Explorer {
         // open again: had the run been left, another choice there would not have come to see this write.
         Steps order = up_to(j, k, s, step.clock);
         order.push_back(k);
-        const Steps quiet = bounds_.prunes ? quiet_before(s, kept_, j) : Steps{};
+        const Steps quiet = bounds_.prunes ? KnownSteps::quiet_before(s, kept_, j) : Steps{};
         const std::size_t begin = quiet.empty() ? j : quiet.front();
         std::erase_if(order, [&](std::size_t i) { return i >= begin && s.steps[i].agent == earlier.agent; });
         push(s, order, begin == j ? Change{j, f, event.by} : Change{});
@@ -653,7 +507,7 @@ class Explorer {
   std::vector<Item> todo_;
   Steps kept_;  ///< of the last run: the steps that were not in vain
   std::unordered_set<std::uint64_t> seen_, executions_;
-  std::unordered_map<std::uint64_t, After> after_;  ///< by the warp's state and what it reads
+  KnownSteps known_steps_;
   Exploration result_;
   RaceWatch watch_;
   std::optional<SourcePlace> lane_fence_;  ///< State::lane_fence of any run

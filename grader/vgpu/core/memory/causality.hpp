@@ -26,7 +26,7 @@ class Causality {
 
   /// From now on threads also know of instants: what others had done before they passed on what they knew.
   void follow_instants() { follows_instants_ = true; }
-  /// From now on it is known what each fence.sc with the scope of the device has learnt by their order alone.
+  /// From now on it is known what each fence.sc has learnt by their order alone: time that grows with their square.
   void follow_fences() { follows_fences_ = true; }
   /// Of the last one, by number: those of other threads before it that have passed on something which its thread did
   /// not know by any other way.
@@ -113,7 +113,7 @@ class Causality {
   std::unordered_map<std::uint64_t, KnownWrites> sequential_of_block_;
   bool follows_instants_ = false;
   bool follows_fences_ = false;
-  std::vector<SequentialFence> fences_;  ///< by number
+  std::vector<SequentialFence> fences_;  ///< by number; none unless they are followed
   std::vector<std::uint32_t> fences_heard_;
 };
 
