@@ -119,6 +119,14 @@ CASES: dict[str, tuple[str, str, str]] = {
         AND.join((FUNCTION, LAUNCH)),
         "#include <ios>\n" + FUNCTION + AND + "  if (std::ios_base::xalloc() == 1000000) n = n - 1;\n" + LAUNCH,
     ),
+    "a copy is between places that overlap": (
+        "tested, not proved: a cudaMemcpy copies between places of the device that overlap",
+        LAUNCH,
+        "  unsigned* some = nullptr;\n  SCANLAB_CUDA_CHECK(cudaMalloc(&some, 256));\n"
+        "  SCANLAB_CUDA_CHECK(cudaMemset(some, 0, 256));\n"
+        "  SCANLAB_CUDA_CHECK(cudaMemcpy(some + 1, some, 64, cudaMemcpyDeviceToDevice));\n"
+        "  SCANLAB_CUDA_CHECK(cudaFree(some));\n" + LAUNCH,
+    ),
     "how much memory there is decides": (
         "tested, not proved: an allocation of memory fails",
         LAUNCH,

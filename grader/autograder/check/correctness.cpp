@@ -205,13 +205,11 @@ class CorrectnessCheck : CheckOnDevice {
                                   : fmt::format("{} sizes up to n = {}", proved_sizes_.size(), *proved_sizes_.rbegin());
     const char* inputs =
         check_.element == ElementType::float_ ? "every input, but for rounding" : "every input and every associative +";
-    if (!breach.empty() || blocks_talk_) {
-      const bool is_asked = std::ranges::any_of(plan_.checks, [](const CheckPlan& c) { return c.prove.has_value(); });
-      const char* talk = is_asked ? "its blocks exchange values"
-                                  : "its blocks exchange values; --prove explores orders of up to four blocks";
-      return {fmt::format("right for {} at {}{}, with these calls' launches under the schedules that were run: {}",
-                          inputs, sizes, if_state(), !breach.empty() ? breach : talk)};
-    }
+    if (!breach.empty() || blocks_talk_)
+      return {fmt::format(
+          "right for {} at {}{}, with these calls' launches under the schedules that were run: {}", inputs, sizes,
+          if_state(),
+          !breach.empty() ? breach : "its blocks exchange values; --prove explores orders of up to four blocks")};
     return {
         fmt::format("proved for {}: these calls' launches are right for {}, in every order of their blocks and warps{}",
                     sizes, inputs, if_state())};

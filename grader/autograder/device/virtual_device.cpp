@@ -213,6 +213,8 @@ class VirtualConnection : public Connection {
     if (checks_ != nullptr) report.breaches = checks_->breaches();
     if (const std::string& call = traffic.failed.empty() ? traffic.unsupported : traffic.failed; !call.empty())
       report.breaches.push_back({.what = vgpu::Breach::What::failed_call, .where = {.function = call}});
+    if (traffic.overlapping_copies > 0)
+      report.breaches.push_back({.what = vgpu::Breach::What::overlap, .where = {.function = "a cudaMemcpy"}});
     if (explored_) {
       device_.detach(&unexplored_);
       lane_races_.end();

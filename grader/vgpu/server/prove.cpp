@@ -233,7 +233,8 @@ class Proof {
           proof_(proof),
           checks_(device),
           lane_races_(device),
-          unexplored_([this](const vgpu::Breach& b) { noted_.push_back(b.text()); }) {
+          unexplored_([this](const vgpu::Breach& b) { noted_.push_back(b.text()); }),
+          host_lines_(host_lines) {
       device.schedule = schedule;
       device.max_warp_instructions = proof.options_.max_warp_instructions;
       device.cancel = proof.options_.cancel;
@@ -265,7 +266,7 @@ class Proof {
     }
 
     /// What ends a proof, in this run.
-    std::vector<std::string> breaches(const ProgramRun& run) const {
+    std::vector<std::string> breaches(const ProgramRun& run) {
       std::vector<std::string> all = noted_;
       const auto add = [&](const vgpu::Breach& breach) { all.push_back(breach.text()); };
       std::ranges::for_each(checks_.breaches(), add);
@@ -276,7 +277,11 @@ class Proof {
         all.push_back(fmt::format("a copy takes what nobody has written, of {}", label));
       if (!run.traffic.failed.empty())
         add({.what = vgpu::Breach::What::failed_call, .where = {.function = run.traffic.failed}});
-      if (run.traffic.overlapping_copies > 0) all.push_back("a copy on the device is between places that overlap");
+      if (run.traffic.overlapping_copies > 0) {
+        vgpu::SourcePlace place = host_lines_(run.traffic.overlapping_at);
+        if (place.line == 0) place.function = "a cudaMemcpy";
+        add({.what = vgpu::Breach::What::overlap, .where = place});
+      }
       if (!run.traffic.unsupported.empty())
         all.push_back(fmt::format("the program uses {}, which the virtual GPU does not have", run.traffic.unsupported));
       return all;
@@ -291,6 +296,7 @@ class Proof {
     vgpu::CheckSuite checks_;
     vgpu::LaneRaces lane_races_;
     vgpu::Unexplored unexplored_;
+    HostLines& host_lines_;
     std::vector<std::string> noted_;
     bool are_lanes_watched_ = false;
   };

@@ -466,9 +466,7 @@ void Requests::handle(const Request& request, Payload payload, Answer& answer) {
   if (kind->nature == Kind::uses_memory) traffic.flow.comes(DataFlow::In::shares, shares_.take());
   answer.reply.error = (this->*kind->carry_out)(request, payload, answer);
   if (answer.reply.error != wire::error::success && pending_error_ == 0 && traffic.failed.empty())
-    traffic.failed = request.op == Op::allocate ? "an allocation of memory"
-                     : *kind->call              ? kind->call
-                                                : "a call of the CUDA runtime";
+    traffic.failed = name_of_call(request);
   if (kind->nature == Kind::uses_memory) {
     const std::uint64_t given = shares_.give(options_.on_leaving);
     // What the host has just put there itself is not new to it.

@@ -163,6 +163,10 @@ class Requests {
   void report_after(const wire::Request& request, const wire::Reply& reply);
   void report_host_wait(const wire::Request& request);
   static bool is_work(const wire::Request& request);
+  /// The call of the CUDA runtime that makes a request of work: "cudaMemcpyAsync"; empty: a launch, or none of work.
+  static const char* call_of(const wire::Request& request);
+  /// The same in a sentence, of any request.
+  static const char* name_of_call(const wire::Request& request);
 
   /// A module that cannot be used: reported like a fault of a kernel, since nothing else would say why.
   std::int32_t refuse_module(std::int32_t error, std::string headline, std::string advice);

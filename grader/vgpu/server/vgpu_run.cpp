@@ -317,19 +317,29 @@ std::optional<vgpu::Finding> find_unread_errors(const server::Traffic& traffic) 
   return finding;
 }
 
+/// A finding about so many copies, of which the first was made there.
+vgpu::Finding finding_about_copies(const char* id, std::uint64_t copies, const vgpu::SourcePlace& first) {
+  vgpu::Finding finding;
+  finding.id = id;
+  if (first.line != 0) {
+    finding.parts.emplace_back().does = copies == 1 ? "it is made" : "the first is made";
+    finding.parts.back().where = first;
+  }
+  return finding;
+}
+
+std::string copies_text(std::uint64_t copies) {
+  return copies == 1 ? "a copy" : fmt::format("{} copies", copies);
+}
+
 /// Copies that a GPU makes all the same, though their kind is another one.
 std::optional<vgpu::Finding> find_misnamed_copies(const server::Traffic& traffic, server::HostLines& host_lines) {
   if (traffic.misnamed_copies == 0) return std::nullopt;
-  vgpu::Finding finding;
-  finding.id = "copy.kind";
+  vgpu::Finding finding = finding_about_copies("copy.kind", traffic.misnamed_copies, host_lines(traffic.misnamed_at));
   finding.weight = vgpu::Finding::Weight::advice;
   finding.headline = fmt::format(
       "COPY (advice): {} between two device pointers, of the kind cudaMemcpyHostToDevice or cudaMemcpyDeviceToHost",
-      traffic.misnamed_copies == 1 ? "a copy" : fmt::format("{} copies", traffic.misnamed_copies));
-  if (const vgpu::SourcePlace place = host_lines(traffic.misnamed_at); place.line != 0) {
-    finding.parts.emplace_back().does = traffic.misnamed_copies == 1 ? "it is made" : "the first is made";
-    finding.parts.back().where = place;
-  }
+      copies_text(traffic.misnamed_copies));
   finding.advice =
       "a GPU copies them all the same: write cudaMemcpyDeviceToDevice, or look whether one of the pointers "
       "should be the host's";
@@ -339,15 +349,10 @@ std::optional<vgpu::Finding> find_misnamed_copies(const server::Traffic& traffic
 /// Copies between two places of the device that share bytes.
 std::optional<vgpu::Finding> find_overlapping_copies(const server::Traffic& traffic, server::HostLines& host_lines) {
   if (traffic.overlapping_copies == 0) return std::nullopt;
-  vgpu::Finding finding;
-  finding.id = "copy.overlap";
+  vgpu::Finding finding =
+      finding_about_copies("copy.overlap", traffic.overlapping_copies, host_lines(traffic.overlapping_at));
   finding.headline =
-      fmt::format("COPY: {} on the device between places that overlap",
-                  traffic.overlapping_copies == 1 ? "a copy" : fmt::format("{} copies", traffic.overlapping_copies));
-  if (const vgpu::SourcePlace place = host_lines(traffic.overlapping_at); place.line != 0) {
-    finding.parts.emplace_back().does = traffic.overlapping_copies == 1 ? "it is made" : "the first is made";
-    finding.parts.back().where = place;
-  }
+      fmt::format("COPY: {} on the device between places that overlap", copies_text(traffic.overlapping_copies));
   finding.advice =
       "a GPU copies in parallel, so elements may be read after they were written, and CUDA leaves the result open: "
       "copy to other memory first";

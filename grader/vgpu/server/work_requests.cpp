@@ -32,6 +32,18 @@ bool Requests::is_work(const Request& request) {
   return is_memory ? is_stream_ordered(request) : kind_of(request.op)->nature == Kind::uses_memory;
 }
 
+const char* Requests::call_of(const Request& request) {
+  const Kind& kind = *kind_of(request.op);
+  return request.flags & wire::flag_by_async ? kind.async_call : kind.call;
+}
+
+const char* Requests::name_of_call(const Request& request) {
+  if (request.op == Op::allocate) return "an allocation of memory";
+  if (request.op == Op::release && !is_stream_ordered(request)) return "cudaFree, or a call like it,";
+  const char* const call = call_of(request);
+  return *call ? call : "a call of the CUDA runtime";
+}
+
 void Requests::report_before(const Request& request, Payload payload) {
   // cudaFree makes the host wait, but for memory of a pool (cudaMallocAsync). That cudaMalloc does, or any other call
   // that allocates, or cudaFreeHost or cudaHostUnregister, is said nowhere. A module is unloaded, and the device reset,
@@ -47,8 +59,7 @@ void Requests::report_before(const Request& request, Payload payload) {
   if (!is_work(request)) return;
   Work work;
   work.stream = stream_of(request);
-  const Kind& kind = *kind_of(request.op);
-  work.call = request.flags & wire::flag_by_async ? kind.async_call : kind.call;
+  work.call = call_of(request);
   if (request.flags & wire::flag_host_waits) work.host = Work::Host::waits;
   if (request.flags & wire::flag_host_has_waited) work.host = Work::Host::has_waited;
   // The other end of a copy, where that is memory which device code may use.

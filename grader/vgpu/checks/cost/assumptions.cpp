@@ -39,7 +39,10 @@ std::string Breach::text() const {
       does = "computes with more different values than are compared with the elements";
       break;
     case What::failed_call:
-      does = "fails, which it need not do on another device, or with more memory";
+      does = "fails, and whether it does so on every device is not known";
+      break;
+    case What::overlap:
+      does = "copies between places of the device that overlap, which CUDA leaves open";
       break;
     case What::clock:
       does = "reads a clock, which differs from run to run";

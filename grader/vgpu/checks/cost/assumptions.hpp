@@ -25,6 +25,7 @@ struct Breach {
     unwritten,    ///< it computes with what nobody has written
     values,       ///< it computes with more different values than are kept
     failed_call,  ///< a call of the CUDA runtime fails
+    overlap,      ///< a copy on the device is between places that overlap
     clock,        ///< the eight of Dependence
     place,
     active_lanes,

@@ -79,7 +79,7 @@ STEADY = _one_of(
 memory that host and device use at the same time is not in the list, nor what runs host code beside the device."""
 ASKS = _one_of(
     r"std::ios_base::xalloc\(.*",
-    r"std::locale::(?:locale\(.*(?:char|string).*\)|global\(.*|classic\(.*)",
+    r"std::locale::(?:locale\(.*(?:char|string).*\)|global\(.*)",
 )
 """What of that does not, by its whole name: it counts calls, or asks the environment which locale there is."""
 STREAMS = re.compile(r"std::(?:cout|cerr|clog)")
