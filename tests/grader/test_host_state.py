@@ -24,13 +24,13 @@ STEADY = words("""
 UNSTEADY = words("""
     time clock clock_gettime getenv environ rand random drand48 getpid strerror strtok strftime memfd_create fopen fread
     fgets getchar open read stat syscall dlsym pthread_create fork raise signal gethostname sysconf __errno_location
-    cudaMemGetInfo cudaEventQuery cudaEventElapsedTime cudaStreamQuery cudaStreamGetId
+    cudaMemGetInfo cudaStreamGetCaptureInfo_v2 cudaEventQuery cudaEventElapsedTime cudaStreamQuery cudaStreamGetId
     cudaHostAlloc cudaMallocHost cudaMallocManaged cudaHostRegister cudaLaunchHostFunc cudaStreamAddCallback
     cudaLaunchKernelExC cudaGraphAddHostNode cuLaunchKernel
 """)
 OF_THE_DEVICE = words("""
     cudaGetDevice cudaGetDeviceProperties cudaGetDeviceProperties_v2 cudaDeviceGetAttribute cudaDeviceGetLimit
-    cudaOccupancyMaxPotentialBlockSize cudaFuncGetAttributes cudaRuntimeGetVersion
+    cudaOccupancyMaxPotentialBlockSize cudaFuncGetAttributes cudaRuntimeGetVersion cudaMallocPitch cudaMalloc3D
 """)
 CPP_STEADY = [
     "operator new",

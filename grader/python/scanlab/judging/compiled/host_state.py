@@ -52,10 +52,10 @@ STEADY = _one_of(
     r"__assert_fail|__libc_single_threaded|__tls_get_addr|__gmon_start__|_ITM_\w+|__pthread_key_create",
     r"(?:typeinfo|typeinfo name|vtable|VTT|construction vtable) for .+",
     # The CUDA runtime, where it does something; and the errors of what was done.
-    r"cuda(?:Malloc(?:Async|Pitch|3D)?|Free\w*|Memcpy\w*|Memset\w*|FuncSet\w*|SetDevice\w*|DeviceSet\w*)",
+    r"cuda(?:Malloc(?:Async)?|Free\w*|Memcpy\w*|Memset\w*|FuncSet\w*|SetDevice\w*|DeviceSet\w*)",
     r"cudaLaunch(?:Kernel|CooperativeKernel)|cudaGraph(?:Create|Instantiate\w*|Launch|Destroy|ExecDestroy|Upload)",
     r"cuda(?:DeviceSynchronize|DeviceReset|CtxResetPersistingL2Cache|GetSymbol\w+)",
-    r"cudaStream(?:Create\w*|Destroy|Synchronize|WaitEvent|\w+Capture\w*)",
+    r"cudaStream(?:Create\w*|Destroy|Synchronize|WaitEvent|BeginCapture\w*|EndCapture|IsCapturing)",
     r"cudaEvent(?:Create\w*|Destroy|Record\w*|Synchronize)",
     r"cuda(?:GetLastError|PeekAtLastError|GetErrorName|GetErrorString)",
     # C: memory, text, output, mathematics, ends of a program.
@@ -86,7 +86,7 @@ STREAMS = re.compile(r"std::(?:cout|cerr|clog)")
 """Variables of the C++ library that keep what is set in them, and where their output stands."""
 OF_THE_DEVICE = _one_of(
     r"cuda(?:GetDevice|GetDeviceCount|GetDeviceProperties\w*|DeviceGet\w+|DeviceCanAccessPeer|ChooseDevice)",
-    r"cuda(?:Occupancy\w+|FuncGetAttributes|DriverGetVersion|RuntimeGetVersion|PointerGetAttributes)",
+    r"cuda(?:MallocPitch|Malloc3D|Occupancy\w+|FuncGetAttributes|DriverGetVersion|RuntimeGetVersion|PointerGetAttributes)",
 )
 """What is different on another device, and the same on one."""
 UNSTEADY_INSTRUCTION = re.compile(
