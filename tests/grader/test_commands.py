@@ -44,6 +44,9 @@ def test_a_narrow_check_says_that_its_points_are(scanlab: Scanlab, handed_in: Pa
     assert last.startswith("the results are of n = 3 and schedule random only, and so are the points; all: ")
     assert last.endswith(f"grader/scanlab check 02 {file}")
     assert "only" not in scanlab("check", "02", file).stdout
+    one = scanlab("check", "02", file, "--n", "3", "--trail", "inclusive:1:0.0")
+    assert (one.returncode, one.stderr) == (0, "")
+    assert one.stdout.splitlines()[-1].endswith(f"all: grader/scanlab check 02 {file}")
 
 
 def test_a_fail_exits_1_and_says_what_to_type(scanlab: Scanlab, tmp_path: Path) -> None:

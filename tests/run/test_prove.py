@@ -408,3 +408,24 @@ def test_a_wait_for_a_flag_that_nobody_cleared_is_not_proved(prove: Run) -> None
     assert PROVED in cleared.stderr
     left = prove(program.replace("HOST", "cudaMemset(d, 0, 16); pass<<<2, 1>>>(d, d + 100);"))
     assert "program.cu:5 reads what nobody has written" in left.stderr
+
+
+def test_the_execution_that_refutes_runs_again(prove: Run, run: Run) -> None:
+    kernel = "__global__ void talk(int* d) { if (blockIdx.x == 0) atomicExch(d, 1); else d[1] = atomicAdd(d, 0); }"
+    host = (
+        "cudaMemset(d, 0, 1024); talk<<<2, 1>>>(d); int h[2]; cudaMemcpy(h, d, 8, cudaMemcpyDeviceToHost);"
+        "return 4 + h[1];"
+    )
+    refuted = prove(PROGRAM.replace("KERNELS", kernel).replace("HOST", host))
+    (again,) = (line for line in refuted.stderr.splitlines() if "again:" in line)
+    (_, trail, _) = again.split("'")
+    assert run("program.cu").returncode == 5
+    assert run("program.cu", "--trail", trail).returncode == 4
+
+
+@pytest.mark.parametrize("trail", ["x", "1:", "1:1.0=j", "1:1.0 ", "trail:1:1.0=i"])
+def test_a_trail_that_no_proof_has_printed_is_refused(run: Run, tmp_path: Path, trail: str) -> None:
+    (tmp_path / "program.cu").write_text("int main() {}")
+    done = run("program.cu", "--trail", trail)
+    assert done.returncode == 2
+    assert done.stderr == "scanlab: --trail takes what --prove has printed behind --trail: LAUNCH:STEPS\n"

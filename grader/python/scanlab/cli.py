@@ -239,7 +239,7 @@ def check(
         what = " and ".join(
             filter(None, [f"n = {n}" if n is not None else "", f"schedule {schedule.value}" if schedule else ""])
         )
-        whole = Submission(found, submission.path).again(replace(options, n=None, schedule=None))
+        whole = Submission(found, submission.path).again(replace(options, n=None, schedule=None, trail=None))
         print_styled([(f"the results are of {what} only, and so are the points; all: {whole}", "")])
     if prove and not scans(found):
         _complain(f"note: {found.name} asks for no scan, and only scans are explored")

@@ -80,12 +80,15 @@ def run(
     from scanlab.judging.compiler.cache import prune
     from scanlab.judging.compiler.errors import CompileError
     from scanlab.judging.compiler.recipe import HOST_LINES, read_source
+    from scanlab.judging.plan import TRAIL
     from scanlab.judging.programs import report_unbuilt, run_and_log, warned
     from scanlab.judging.toolchain import product
     from scanlab.run import main_of_lab
 
     if prove and (check or counters or trail):
         raise errors.UsageError("--prove runs many executions: without --check, --counters and --trail")
+    if trail and not TRAIL.fullmatch(trail):
+        raise errors.UsageError("--trail takes what --prove has printed behind --trail: LAUNCH:STEPS")
     if (prove or trail) and device is not DeviceName.vgpu:
         raise errors.UsageError("--prove and --trail: on the virtual GPU only")
     if sarif_file is not None and (prove or device is not DeviceName.vgpu):
@@ -114,7 +117,7 @@ def run(
     sys.stdout.flush()
     if device is not DeviceName.vgpu:
         os.execv(built, [given.name, *arguments])
-    order = f"trail:{trail.removeprefix('trail:')}" if trail else schedule.value
+    order = f"trail:{trail}" if trail else schedule.value
     options = ["--name", given.name, "--schedule", order, "--seed", str(seed), "--profile", profile.value]
     options += ["--counters"] if counters else []
     options += ["--check"] if check else []
