@@ -20,8 +20,8 @@ from needs import skip_without
 from scanlab.classroom.attempts import graded_files
 from scanlab.classroom.intake import archives
 from scanlab.classroom.intake.archives import expand
-from scanlab.classroom.intake.gradescope import iso_time
 from scanlab.classroom.intake.items import safe_parts
+from scanlab.classroom.intake.platforms.gradescope import iso_time
 from scanlab.classroom.intake.roster import read_roster
 from scanlab.classroom.intake.take_in import TakenIn, Wanted, take_in
 from scanlab.classroom.records import Submission

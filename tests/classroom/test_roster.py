@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import conftest  # noqa: F401  (puts the package on the path)
+from scanlab.classroom.intake.handing import Who
 from scanlab.classroom.intake.roster import read_roster
-from scanlab.classroom.intake.schemes import Who
 from scanlab.classroom.intake.whose import find
 from scanlab.errors import UsageError
 

@@ -59,7 +59,7 @@ def test_a_file_named_like_another_participants_is_its_own_participants(tmp_path
     for roster in (
         "",
         "id,name\ns1,Ann One\ns2,Bob Two\n",
-        "Identifier,Full name\nParticipant 100,A\nParticipant 200,B\n",
+        "Identifier,Full name\nParticipant 100,Ann One\nParticipant 200,Bob Two\n",
     ):
         got = taken(pile, roster).taken_in
         ann, bob = sorted(got.submissions, key=lambda one: one.metadata["moodle_participant"])
@@ -430,12 +430,11 @@ WORKSHEET = "Identifier,Full name\n" + "".join(
         (WORKSHEET, ["Ann One_501", "Zoë O'Neil-Ødegård_502", "Ánh Tuyết Nguyễn_503"], ()),
         (WORKSHEET, ["One Ann_501", "Zoë ONeil-Ødegård_502", "Participant_503"], ()),
         (WORKSHEET, ["G 1-Ann One_501", "G 1-Zoë O'Neil-Ødegård_502"], ()),
-        (WORKSHEET, ["Group A_501", "Ann One_502"], ("501 (Group A)", "502 (Ann One)")),
         ("Identifier,Status\nParticipant 501,x\nParticipant 502,x\n", ["Participant_501", "Teilnehmerin_502"], ()),
         ("id,name\n501,Ann One\n502,Bob Two\n", ["annone_501_9", "bobtwo_777_9"], ()),
     ],
 )
-def test_a_number_beside_another_name_counts_and_is_said(
+def test_a_number_of_canvas_beside_another_name_counts_and_is_said(
     tmp_path: Path, roster: str, names: list[str], said: tuple[str, ...]
 ) -> None:
     for name in names:
@@ -446,6 +445,34 @@ def test_a_number_beside_another_name_counts_and_is_said(
     assert not any(one.claims for one in got.taken_in.submissions)
     for line in said:
         assert any(one.student and one.student.id == line.split()[0] for one in got.taken_in.submissions)
+
+
+TEAMS = "group,id\nAlpha Team,Participant 502\nAlpha Team,Participant 503\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "groups", "found"),
+    [
+        ("Group A_501", "", {"(Group A_501_assignsubmission_file)": ["501"]}),
+        ("Ann One_502", "", {"(Ann One_502_assignsubmission_file)": ["502", "501"]}),
+        ("Alpha Team_501", "", {"(Alpha Team_501_assignsubmission_file)": ["501"]}),
+        ("Alpha Team_501", TEAMS, {"502": [], "503": []}),
+        ("Alpha Team_77", TEAMS, {"502": [], "503": []}),
+        ("Beta Team_501", TEAMS, {"(Beta Team_501_assignsubmission_file)": ["501"]}),
+        ("Default group", TEAMS, {"(Default group_assignsubmission_file)": []}),
+        ("Default group", "", {"(Default group_assignsubmission_file)": []}),
+    ],
+)
+def test_a_teams_number_in_moodle_is_no_students(
+    tmp_path: Path, name: str, groups: str, found: dict[str, list[str]]
+) -> None:
+    put(tmp_path / f"pile/{name}_assignsubmission_file/scan_01.cu")
+    got = taken(tmp_path / "pile", WORKSHEET, groups=groups)
+    assert {
+        one.student.id if one.student else f"({one.origin})": [*one.claims] for one in got.taken_in.submissions
+    } == found
+    assert all(one.student or any(asked.kind == "who" for asked in one.questions) for one in got.taken_in.submissions)
+    assert not got.other_names
 
 
 def _texts(got: TakenIn) -> list[list[str]]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from scanlab.classroom.intake import texts
+from scanlab.classroom.intake.handing import Handing, Placed
 from scanlab.classroom.intake.items import is_source, is_text, printable
 from scanlab.classroom.intake.labfiles import (
     LabNames,
@@ -17,7 +18,6 @@ from scanlab.classroom.intake.labfiles import (
     kit_roots,
     stem_of,
 )
-from scanlab.classroom.intake.schemes import Handing, Placed
 from scanlab.classroom.intake.whose import SHARED, Owned
 from scanlab.classroom.records import Candidate, HandedIn, Problem, Question, Submission
 from scanlab.labs.skeleton import untouched

@@ -43,6 +43,11 @@ DASHES = re.compile("[-\u2010-\u2015\u2212]")
 PIECES = re.compile(rf"[^{DASHES.pattern[1:-1]}\s_,;()\[\]]+")
 MOST_PIECES = 6
 """Between dashes and the like, in an identifier."""
+OTHER_ROLES = frozenset(
+    ("instructor", "ta", "teachingassistant", "teacher", "lecturer", "professor", "tutor", "grader", "reader",
+     "observer", "designer", "nichteditierenderlehrer", "dozent", "dozentin", "lehrer", "manager")
+)  # fmt: skip
+"""Of the column `Role`: whoever has one of these hands in nothing."""
 NO_GROUP = ("", "-", "none", "no group", "keine")
 
 
@@ -275,13 +280,15 @@ def _roles(names: Sequence[str]) -> dict[str, str]:
 
 
 def _student(columns: dict[str, str], roles: dict[str, str]) -> Student | None:
-    """Return a row's student; None for a row that is no student's, such as Canvas's points possible."""
+    """Return a row's student; None for one that is no student's: Canvas's points possible, a teaching assistant's."""
 
     def cell(role: str) -> str:
         return columns.get(roles.get(role, ""), "").strip()
 
     first, last, name = cell("first"), cell("last"), cell("name")
     has_sis_id = any(columns[key].strip() for key in columns if letters(key) == "sisuserid")
+    if any(letters(key) in ("role", "roles") and letters(columns[key]) in OTHER_ROLES for key in columns):
+        return None
     called = name or ", ".join(filter(None, (last, first)))
     if called.casefold() == "points possible" or (called == "Student, Test" and not has_sis_id):
         return None

@@ -9,13 +9,15 @@ from typing import Any
 
 from scanlab.classroom.intake.archives import expand
 from scanlab.classroom.intake.folders import walk
+from scanlab.classroom.intake.handing import Handing, Placed
 from scanlab.classroom.intake.items import ARCHIVES, Item, is_source, printable
 from scanlab.classroom.intake.labfiles import (
     LabNames,
 )
 from scanlab.classroom.intake.person import MOST_LISTED, Person, Texts, may_be_program, who_id
+from scanlab.classroom.intake.platforms import PLATFORMS
 from scanlab.classroom.intake.roster import Roster
-from scanlab.classroom.intake.schemes import Handing, Known, Placed, Source, sort_out
+from scanlab.classroom.intake.schemes import Known, Source, sort_out
 from scanlab.classroom.intake.whose import Owned, decide, find
 from scanlab.classroom.records import Class, HandedIn, Problem, Student, Submission
 from scanlab.contract import Device
@@ -23,6 +25,8 @@ from scanlab.errors import UsageError, WorkError
 from scanlab.labs.folders import all_labs
 from scanlab.paths import shown
 
+FEW_OWNERS, LEAST_OF_ROSTER = 3, 5
+"""So many submissions show whether a roster is theirs; it is not where it has fewer than one in so many of them."""
 LONGEST_KEY = 100
 RESERVED = frozenset(
     {"con", "prn", "aux", "nul", *(f"{port}{number}" for port in ("com", "lpt") for number in range(10))}
@@ -79,6 +83,8 @@ def take_in(pile: Path, wanted: Wanted, roster: Roster | None = None, known: Cla
     if not sorted_out.handings:
         raise WorkError(f"{shown(pile)} holds no submissions{_reasons(ignored)}")
     found = decide(sorted_out.handings, roster, held, _settled(known))
+    if roster and known is None and wanted.source is None:
+        _require_some_of_roster(found, pile, sorted_out.source.kind)
     chosen = wanted.labs or _labs_present(sorted_out.handings, names)
     if not chosen:
         raise UsageError(
@@ -115,6 +121,17 @@ def take_in(pile: Path, wanted: Wanted, roster: Roster | None = None, known: Cla
     called = ((key, printable(person.owned.called)) for person, key in zip(taken, keys, strict=True))
     other_names = tuple(sorted(f"{key} ({name})" for key, name in called if name))
     return TakenIn(taken_in, texts_of.sources, others, texts_of.kept, sorted_out.wrapper, other_names)
+
+
+def _require_some_of_roster(found: Sequence[Owned], pile: Path, kind: str) -> None:
+    """Raise UsageError where hardly anyone is on the roster: it is another class's, or the pile is read wrongly."""
+    of_roster = sum(one.student is not None or bool(one.claims) for one in found)
+    if len(found) >= FEW_OWNERS and of_roster * LEAST_OF_ROSTER < len(found):
+        others = ", ".join(name for name in PLATFORMS if name != kind)
+        raise UsageError(
+            f"of {len(found)} submissions in {shown(pile)} the roster knows {of_roster or 'none'}: is it this class's? "
+            f"The pile was read as {kind}; --from says what it is ({others}), or --from {kind} to go on"
+        )
 
 
 def _empty(empty: Iterable[Handing], roster: Roster | None, owners: Collection[str]) -> list[Problem]:
@@ -255,6 +272,6 @@ def _new_key(one: Owned, taken: Collection[str]) -> str:
 
 def _stem(handing: Handing) -> str:
     if handing.kind in ("canvas", "moodle") and handing.who:
-        return f"{handing.who[0].name or 'anonymous'}-{handing.who[0].exact[0]}"
+        return "-".join([handing.who[0].name or "anonymous", *handing.who[0].exact])
     ending = next((ending for ending in ARCHIVES if handing.origin.casefold().endswith(ending)), "")
     return handing.origin[: len(handing.origin) - len(ending)]

@@ -5,16 +5,18 @@ choose. Where a name may be that of several, or several may be one student, each
 counts for no student, and changes no other student's grade until a person has answered whose it is (`answers.py`).
 """
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from scanlab.classroom.intake.handing import Handing, Who
 from scanlab.classroom.intake.items import printable
 from scanlab.classroom.intake.roster import Roster
-from scanlab.classroom.intake.schemes import Handing, Who
 from scanlab.classroom.records import Group, Student
 from scanlab.people import letters
 
 SURE, BY_NAME = 0, 1
+AGAIN = re.compile(r"-\d{1,2}$")
 SHARED = "shared "
 """Stands before an owner whose work counts for another member of the group as well."""
 
@@ -187,12 +189,25 @@ def find(kind: str, who: Who, roster: Roster | None) -> Found:
             return Found(tuple(found))
         return Found(tuple(roster.by_stem(stem)), BY_NAME)
     if kind == "github":
-        return Found(tuple(roster.by_login(who.exact[0])))
-    if kind == "gradescope":
-        if found := roster.exactly(who.exact):
-            return Found(tuple(found))
-        return Found(tuple(roster.by_name(who.name)), BY_NAME)
-    return _by_number(kind, who, roster)
+        return _by_login(who.exact[0], roster)
+    if kind in ("moodle", "canvas"):
+        return _by_number(kind, who, roster)
+    if found := roster.exactly(who.exact):
+        return Found(tuple(found))
+    return Found(tuple(roster.by_name(who.name)), BY_NAME, is_claim=_is_strange(kind, who, roster))
+
+
+def _is_strange(kind: str, who: Who, roster: Roster) -> bool:
+    """Return whether the roster knows other people's identifiers of the platform's: then a name alone is not enough."""
+    return kind in ("blackboard", "sakai") and bool(who.exact) and any(one.login for one in roster.students)
+
+
+def _by_login(login: str, roster: Roster) -> Found:
+    """Return whose login it is; a second repository, `ann-1`, may be ann's, or that of an account of this name."""
+    if found := roster.by_login(login):
+        return Found(tuple(found))
+    first = AGAIN.sub("", login)
+    return Found(tuple(roster.by_login(first)), BY_NAME, is_claim=True) if first != login else Found()
 
 
 def _by_number(kind: str, who: Who, roster: Roster) -> Found:
@@ -206,6 +221,9 @@ def _by_number(kind: str, who: Who, roster: Roster) -> Found:
     if numbered := roster.by_number(kind, number):
         has_name = not who.name or any(student in named for student in numbered)
         rank = SURE if kind == "moodle" or has_name else BY_NAME
+        if kind == "moodle" and not has_name:  # where teams hand in, it is a team's number, and another student's, too
+            either = {student.id: student for student in (*numbered, *named)}
+            return Found() if _group_called(who.name, roster) else Found((*either.values(),), BY_NAME, is_claim=True)
         is_blind = all(student.name == student.id for student in numbered)  # a roster without names
         return Found(tuple(numbered), rank, is_called_otherwise=not has_name and not is_blind)
     numbered = roster.exactly([number])
