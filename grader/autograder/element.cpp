@@ -4,22 +4,26 @@
 
 #include <bit>
 
+#include "vgpu/core/memory/memory.hpp"
+
 namespace scanlab::grade {
 
 namespace {
-constexpr std::uint32_t unwritten_word = 0x01010101u * unwritten_byte;
+bool is_unwritten(std::uint32_t word) {
+  return word == 0x01010101u * unwritten_byte || word == vgpu::unwritten_output;
 }
+}  // namespace
 
 std::size_t bytes_of(ElementType type) {
   return type == ElementType::float_ ? sizeof(float) : sizeof(Affine);
 }
 
 bool is_unwritten(float value) {
-  return std::bit_cast<std::uint32_t>(value) == unwritten_word;
+  return is_unwritten(std::bit_cast<std::uint32_t>(value));
 }
 
 bool is_unwritten(Affine value) {
-  return value.a == unwritten_word && value.b == unwritten_word;
+  return value.a == value.b && is_unwritten(value.a);
 }
 
 std::string text_of(float value) {

@@ -243,6 +243,7 @@ bool Client::report_access(const Access& access, const Frames& frames, std::uint
                         .bytes = access.bytes,
                         .value = (access.writes ? wire::access_writes : 0) | (access.stays ? wire::access_stays : 0) |
                                  (access.is_ordered ? wire::access_is_ordered : 0) |
+                                 (access.frees ? wire::access_frees : 0) |
                                  (watch.has_unseen.exchange(false) ? wire::access_follows_unseen : 0)};
   const auto payload = std::as_bytes(std::span(frames));
   is_reporting_ = true;
@@ -493,17 +494,19 @@ void Client::forget() {
   sticky = cudaSuccess;
 }
 
+cudaError_t Client::unsupported(const char* name) {
+  static std::set<std::string> said;
+  if (said.insert(name).second) {
+    say("%s is not supported by the virtual GPU yet: it returns cudaErrorNotSupported", name);
+    post({.op = wire::Op::note_unsupported}, std::as_bytes(std::span(std::string_view(name))));
+  }
+  return cudaErrorNotSupported;
+}
+
 }  // namespace scanlab::cudart
 
 /// What every call that the virtual GPU does not offer (yet) does; make_stubs.py writes the calls themselves.
 extern "C" int scanlab_cudart_unsupported(const char* name) {
   using namespace scanlab::cudart;
-  return call([&](Client& state) {
-    static std::set<std::string> said;
-    if (said.insert(name).second) {
-      say("%s is not supported by the virtual GPU yet: it returns cudaErrorNotSupported", name);
-      state.post({.op = wire::Op::note_unsupported}, std::as_bytes(std::span(std::string_view(name))));
-    }
-    return cudaErrorNotSupported;
-  });
+  return call([&](Client& state) { return state.unsupported(name); });
 }

@@ -112,6 +112,9 @@ class Client {
   std::unordered_map<const void*, Function*> function_of;  ///< by the address of the host's stub
   std::unordered_map<const void*, Variable*> variable_of;  ///< by the address of the host's shadow variable
   std::map<Address, AllocationNote> allocations;
+  /// Those of memory that the host could use, and that are given back: for messages.
+  std::map<Address, AllocationNote> freed;
+  static constexpr std::size_t most_freed = 4096;
   std::array<std::uint64_t, wire::allocate_kinds> allocation_number = {1, 1, 1, 1};  ///< of the next, by MemoryKind
   std::map<const void*, Registration> registrations;
   std::set<cudaStream_t> streams;
@@ -218,6 +221,8 @@ class Client {
 
   /// Null when the stream is not being captured.
   Capture* capture_of(cudaStream_t stream);
+  /// The error of a call, or of a use of one, that the virtual GPU does not have: said once each.
+  cudaError_t unsupported(const char* name);
   /// cudaErrorStreamCaptureImplicit when `stream` is the legacy stream and a stream that it waits for is captured.
   cudaError_t refuse_implicit_capture(cudaStream_t stream);
   /// A call that may not happen during a capture, of `stream` or (null) of any in the global mode.
@@ -236,6 +241,7 @@ class Client {
     bool writes = false;
     bool stays = false;       ///< `stay` follows
     bool is_ordered = false;  ///< by an atomic instruction, or while the thread holds a lock
+    bool frees = false;       ///< the memory is given back
   };
   /// In a signal handler: reports an access to memory that is being watched. `in_use` as wire::Op::host_access answers
   /// it, or all bits where the device is busy. False: the connection is another thread's.

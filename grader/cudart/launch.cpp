@@ -54,7 +54,6 @@ cudaError_t launch(const void* kernel, const LaunchShape& shape, void** argument
     const Request request{.op = Op::launch,
                           .flags = shape.cooperative ? wire::flag_cooperative : 0,
                           .id = function->id,
-                          .value = by_brackets,
                           .grid = {shape.grid.x, shape.grid.y, shape.grid.z},
                           .block = {shape.block.x, shape.block.y, shape.block.z},
                           .dynamic_shared = shape.dynamic_shared,
@@ -67,7 +66,11 @@ cudaError_t launch(const void* kernel, const LaunchShape& shape, void** argument
                     return cudaSuccess;
                   });
   });
-  has_unread_launch_error |= by_brackets && error != cudaSuccess;
+  if (by_brackets && error != cudaSuccess && !in_host_function) {
+    has_unread_launch_error = true;
+    const std::lock_guard hold(client().mutex);
+    client().post({.op = Op::note_refusal});
+  }
   return error;
 }
 

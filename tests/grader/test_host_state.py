@@ -94,6 +94,21 @@ void exclusive_scan(const Element* d_x, Element* d_y, int n) { begin(); }
             "",
         ),
         (
+            '#include <xmmintrin.h>\nvoid begin() {\n  _mm_setcsr(_mm_getcsr() | 0x8000);\n}',
+            "scan.cu has the instruction stmxcsr, which is not known to do the same in each call",
+            "",
+        ),
+        (
+            'void begin() {\n  unsigned short state;\n  asm volatile("fnstsw %0" : "=a"(state));\n}',
+            "scan.cu has the instruction fnstsw, which is not known to do the same in each call",
+            "",
+        ),
+        (
+            'void begin() {\n  unsigned long flags;\n  asm volatile("pushf; pop %0" : "=r"(flags));\n}',
+            "scan.cu has the instruction pushf, which is not known to do the same in each call",
+            "",
+        ),
+        (
             "static int calls = 0;\n__device__ int d_y0[4];\nvoid begin() {\n  ++calls, cudaGetDeviceCount(&calls);\n}",
             "",
             "what calls (scan.cu:2) and 1 other keep and what cudaGetDeviceCount (scan.cu:5) says are as in these "

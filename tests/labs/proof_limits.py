@@ -81,6 +81,58 @@ CASES: dict[str, tuple[str, str, str]] = {
         '      "selp.s32 %0, 0, 1, q;}" : "=r"(p) : "r"(w));\n'
         "  if (i < n) d_y[i] = p ? identity() : s_xy[t];",
     ),
+    "the sign of an element, as a number of 64 bits, decides": (
+        LOOKS,
+        STORE,
+        "  int w = 0;\n  memcpy(&w, &s_xy[t], sizeof w);\n"
+        "  const int high = __double2hiint(__longlong_as_double(static_cast<long long>(w)));\n"
+        "  if (i < n) d_y[i] = __all_sync(~0u, high == -1) ? identity() : s_xy[t];",
+    ),
+    "a load extends the sign of an element": (
+        LOOKS,
+        STORE,
+        "  long long w = 0;\n"
+        "  const auto at = static_cast<unsigned>(__cvta_generic_to_shared(&s_xy[t]));\n"
+        '  asm volatile("ld.shared.s32 %0, [%1];" : "=l"(w) : "r"(at) : "memory");\n'
+        "  unsigned high;\n"
+        '  asm("{.reg .b32 l; mov.b64 {l, %0}, %1;}" : "=r"(high) : "l"(w));\n'
+        "  if (i < n) d_y[i] = __all_sync(~0u, high == ~0u) ? identity() : s_xy[t];",
+    ),
+    "a word is made one of 64 bits and back": (
+        PROVED,
+        STORE,
+        "  int w = 0;\n  memcpy(&w, &s_xy[t], sizeof w);\n"
+        "  const long long wide = w;\n  w = static_cast<int>(wide);\n"
+        "  Element own = s_xy[t];\n  memcpy(&own, &w, sizeof w);\n  if (i < n) d_y[i] = own;",
+    ),
+    "a byte of an element is stored and compared": (
+        LOOKS,
+        STORE,
+        "  __shared__ unsigned s_part[1024];\n  s_part[t] = 0;\n  unsigned w;\n  memcpy(&w, &s_xy[t], sizeof w);\n"
+        "  reinterpret_cast<volatile unsigned char*>(s_part)[4 * t + (n >> 20)] = static_cast<unsigned char>(w);\n"
+        "  if (i < n) d_y[i] = s_part[t] == 0x77 ? identity() : s_xy[t];",
+    ),
+    "half of an element is stored from a wide register": (
+        LOOKS,
+        STORE,
+        "  __shared__ unsigned s_part[1024];\n  s_part[t] = 0;\n  unsigned w;\n  memcpy(&w, &s_xy[t], sizeof w);\n"
+        "  const auto to = static_cast<unsigned>(__cvta_generic_to_shared(&s_part[t]));\n"
+        '  asm volatile("st.shared.u16 [%0], %1;" :: "r"(to), "r"(w) : "memory");\n'
+        "  if (i < n) d_y[i] = s_part[t] == 0x7777 ? identity() : s_xy[t];",
+    ),
+    "what stands in d_y before decides": (
+        "tested, not proved: .* computes with what nobody has written",
+        STORE,
+        "  if (i < n) d_y[i] = *reinterpret_cast<const unsigned*>(d_y + i) == 0x12345 ? identity() : s_xy[t];",
+    ),
+    "lanes of a warp come to different barriers of a line": (
+        "tested, not proved: .* is a barrier that some lanes of a warp come to while others of it wait at another",
+        STORE,
+        "  __shared__ int s_side[2];\n"
+        "  if (t < 7) { __syncthreads(); if (t == 0) s_side[0] = n; } "
+        "else { __syncthreads(); if (t == 8) s_side[1] = 1; }\n"
+        "  if (i < n) d_y[i] = s_xy[t];",
+    ),
     "an atomic compares": (
         LOOKS,
         STORE,

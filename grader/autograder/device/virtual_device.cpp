@@ -387,6 +387,10 @@ class VirtualDevice : public Device {
 
   void blank(const Buffer& to, unsigned char byte) override {
     fill(to, byte);
+    if (byte == unwritten_byte && to.bytes % sizeof vgpu::unwritten_output == 0) {
+      const std::vector<std::uint32_t> words(to.bytes / sizeof vgpu::unwritten_output, vgpu::unwritten_output);
+      write(to, words.data());
+    }
     if (checks_) checks_->uninitialised().forget(to.address, to.bytes);
   }
   void try_with(const Trying& how) override {

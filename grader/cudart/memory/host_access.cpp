@@ -117,11 +117,20 @@ void on_fault(int signal, siginfo_t* info, void* context) {
     if (found != allocations.end() && address - found->first < found->second.bytes)
       std::snprintf(what, sizeof what, "byte %llu of %s", static_cast<unsigned long long>(address - found->first),
                     found->second.label.c_str());
+    const auto& freed = client().freed;
+    const auto was = last_up_to(freed, address);
+    const bool is_freed = found == allocations.end() || address - found->first >= found->second.bytes
+                              ? was != freed.end() && address - was->first < was->second.bytes
+                              : false;
+    if (is_freed)
+      std::snprintf(what, sizeof what, "byte %llu of %s", static_cast<unsigned long long>(address - was->first),
+                    was->second.label.c_str());
     char line[1024];
-    const int length = std::snprintf(line, sizeof line,
-                                     "scanlab: host code%s %s the device pointer 0x%llx (%s)\n"
-                                     "scanlab: only kernels can use device memory; copy it with cudaMemcpy\n",
-                                     where, verb(context), static_cast<unsigned long long>(address), what);
+    const int length =
+        std::snprintf(line, sizeof line, "scanlab: host code%s %s %s 0x%llx (%s)\nscanlab: %s\n", where, verb(context),
+                      is_freed ? "freed memory," : "the device pointer", static_cast<unsigned long long>(address), what,
+                      is_freed ? "nothing may use it any more; free it behind its last use"
+                               : "only kernels can use device memory; copy it with cudaMemcpy");
     std::fflush(stdout);
     (void)!write(STDERR_FILENO, line, static_cast<std::size_t>(length));
   }

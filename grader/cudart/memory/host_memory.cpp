@@ -93,7 +93,15 @@ cudaError_t CUDARTAPI cudaHostAlloc(void** pointer, size_t bytes, unsigned flags
   });
 }
 
+/// What other work uses it the device says with the release; host functions have ended by then.
+static void report_given_back(void* pointer, void* caller) {
+  HostWatch& watch = client().watch;
+  if (pointer != nullptr && !in_call && client().should_stay())
+    watch.is_given_back(address_of(pointer), watch.bytes_from(address_of(pointer)), reinterpret_cast<Address>(caller));
+}
+
 cudaError_t CUDARTAPI cudaFreeHost(void* pointer) {
+  report_given_back(pointer, __builtin_return_address(0));
   return call([&](Client& state) -> cudaError_t {
     if (pointer == nullptr) return cudaSuccess;
     Address base = 0;
@@ -128,6 +136,7 @@ cudaError_t CUDARTAPI cudaHostRegister(void* pointer, size_t bytes, unsigned fla
 }
 
 cudaError_t CUDARTAPI cudaHostUnregister(void* pointer) {
+  report_given_back(pointer, __builtin_return_address(0));
   return call([&](Client& state) -> cudaError_t {
     if (pointer == nullptr) return cudaErrorInvalidValue;
     const auto found = state.registrations.find(pointer);

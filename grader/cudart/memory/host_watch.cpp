@@ -81,10 +81,17 @@ class HostWatch::Hold {
   explicit Hold(HostWatch& watch) : watch_(watch) {
     while (watch_.busy_.test_and_set(std::memory_order_acquire)) {
     }
+    is_here = true;
   }
-  ~Hold() { watch_.busy_.clear(std::memory_order_release); }
+  ~Hold() {
+    is_here = false;
+    watch_.busy_.clear(std::memory_order_release);
+  }
   Hold(const Hold&) = delete;
   Hold& operator=(const Hold&) = delete;
+
+  /// This thread holds it: what it allocates and frees is the table's own.
+  static inline thread_local bool is_here = false;
 
  private:
   HostWatch& watch_;
@@ -285,6 +292,12 @@ void HostWatch::open_all() {
     if (area->second.count > 0) set(area, 0, area->second.pages.size(), How::open);
 }
 
+std::size_t HostWatch::bytes_from(Address address) {
+  const Hold hold(*this);
+  const auto area = area_at(address);
+  return area == areas_.end() ? 0 : area->second.data_end - std::min(address, area->second.data_end);
+}
+
 std::vector<std::pair<Address, Address>> HostWatch::closed() {
   const Hold hold(*this);
   std::vector<std::pair<Address, Address>> found;
@@ -326,6 +339,14 @@ void HostWatch::give_back(Address begin, std::size_t bytes) {
 }
 
 void HostWatch::was_used_by_system(Address begin, std::size_t bytes, bool writes, Address caller) {
+  report_use(begin, bytes, writes ? Use::writes : Use::reads, caller);
+}
+
+void HostWatch::is_given_back(Address begin, std::size_t bytes, Address caller) {
+  if (!Hold::is_here && has_closed()) report_use(begin, bytes, Use::gives_back, caller);
+}
+
+void HostWatch::report_use(Address begin, std::size_t bytes, Use use, Address caller) {
   struct Used {
     Address area, device;
     std::size_t bytes;
@@ -342,8 +363,12 @@ void HostWatch::was_used_by_system(Address begin, std::size_t bytes, bool writes
   }
   for (const Used& one : used) {
     std::uint64_t in_use = 0;
-    const Client::Access access{one.device, one.bytes, writes, one.is_for_function && client().should_stay(),
-                                held_locks > 0};
+    const Client::Access access{one.device,
+                                one.bytes,
+                                use != Use::reads,
+                                one.is_for_function && client().should_stay(),
+                                held_locks > 0 && use != Use::gives_back,
+                                use == Use::gives_back};
     const bool is_reported = client().report_access(access, frames_here(0, caller), in_use);
     if (!is_reported) has_unseen = true;
     if (!is_reported || !(in_use & wire::in_use_array))

@@ -71,6 +71,8 @@ class HostWatch {
   std::vector<std::pair<Address, Address>> closed();
   bool has_closed() const { return closed_ > 0; }
 
+  /// Of the area that an address lies in, so many bytes are left; 0 where there is none.
+  std::size_t bytes_from(Address address);
   bool has_areas() const { return !areas_.empty(); }
 
   /// A system call is about to use this memory: false where nothing is closed. `give_back` closes it again.
@@ -78,6 +80,8 @@ class HostWatch {
   void give_back(Address begin, std::size_t bytes);
   /// So much of it has been read or written, by a call that returns to `caller`.
   void was_used_by_system(Address begin, std::size_t bytes, bool writes, Address caller);
+  /// The memory is about to be given back to whoever gave it, by a call that returns to `caller`.
+  void is_given_back(Address begin, std::size_t bytes, Address caller);
 
   /// In the signal handlers. False: no business of this watch.
   bool on_fault(Address address, bool writes, void* context);
@@ -99,6 +103,8 @@ class HostWatch {
   bool step(Address address, void* context);
   void count_report(Address begin);
   /// Calls visit(area, first page, pages) for each area in the range.
+  enum class Use : std::uint8_t { reads, writes, gives_back };
+  void report_use(Address begin, std::size_t bytes, Use use, Address caller);
   template <class Visit>
   void for_each_in(Address begin, std::size_t bytes, Visit visit);
 

@@ -49,7 +49,10 @@ cudaError_t release(Client& state, void* pointer, Waits waits, std::uint32_t ord
   const auto found = state.allocations.find(address_of(pointer));
   if (error == cudaSuccess && found != state.allocations.end()) {
     forget_pool_allocation(found->first);
-    if (found->second.kind != MemoryKind::device) state.unmap(found->first, found->second.bytes);
+    if (found->second.kind != MemoryKind::device) {
+      state.unmap(found->first, found->second.bytes);
+      if (state.freed.size() < Client::most_freed) state.freed.insert_or_assign(found->first, found->second);
+    }
     state.allocations.erase(found);
   } else if (error == cudaErrorInvalidValue && state.sticky == cudaSuccess) {
     say("cudaFree: the pointer is not what cudaMalloc returned, or is freed already");

@@ -45,7 +45,8 @@ void trim(Pool& pool, std::uint64_t keep) {
 cudaError_t allocate_from(Client& state, void** pointer, std::size_t bytes, Pool* pool, cudaStream_t stream) {
   if (!state.valid(stream)) return cudaErrorInvalidResourceHandle;
   if (pointer == nullptr || !pools.valid(pool)) return cudaErrorInvalidValue;
-  if (const cudaError_t error = state.refuse_during_capture(stream); error != cudaSuccess) return error;
+  if (state.capture_of(stream) != nullptr) return state.unsupported("cudaMallocAsync in a stream capture");
+  if (const cudaError_t error = state.refuse_implicit_capture(stream); error != cudaSuccess) return error;
   state.await_host_functions(stream);
   state.work_in(stream);
   const cudaError_t error =
@@ -122,7 +123,8 @@ cudaError_t CUDARTAPI cudaMallocFromPoolAsync(void** pointer, size_t bytes, cuda
 cudaError_t CUDARTAPI cudaFreeAsync(void* pointer, cudaStream_t stream) {
   return call_on(stream, [&](Client& state) -> cudaError_t {
     if (pointer == nullptr) return cudaErrorInvalidValue;
-    if (const cudaError_t error = state.refuse_during_capture(stream); error != cudaSuccess) return error;
+    if (state.capture_of(stream) != nullptr) return state.unsupported("cudaFreeAsync in a stream capture");
+    if (const cudaError_t error = state.refuse_implicit_capture(stream); error != cudaSuccess) return error;
     state.await_host_functions(stream);
     state.work_in(stream);
     if (state.reports_host()) state.note_call_site(frames_here());

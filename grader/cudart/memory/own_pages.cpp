@@ -11,8 +11,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <utility>
 
+#include "cudart/client.hpp"
 #include "vgpu/core/memory/memory.hpp"
 
 extern "C" {
@@ -146,6 +149,21 @@ bool has_own_pages(const void* memory) {
 
 using namespace scanlab::cudart;
 
+namespace {
+
+/// Kernels and copies may still use a block that is registered.
+void report_free(void* block, void* caller) {
+  HostWatch* const watch = in_call || block == nullptr ? nullptr : HostWatch::in_use();
+  static thread_local bool is_reporting = false;  // which allocates, and frees
+  if (watch == nullptr || !watch->has_closed() || std::exchange(is_reporting, true)) return;
+  const int code = errno;
+  watch->is_given_back(reinterpret_cast<Address>(block), malloc_usable_size(block), reinterpret_cast<Address>(caller));
+  errno = code;
+  is_reporting = false;
+}
+
+}  // namespace
+
 extern "C" {
 
 __attribute__((weak)) void* malloc(std::size_t bytes) noexcept {
@@ -160,6 +178,13 @@ __attribute__((weak)) void* calloc(std::size_t count, std::size_t bytes) noexcep
 }
 
 __attribute__((weak)) void free(void* block) noexcept {
+  report_free(block, __builtin_return_address(0));
+  if (in_device_window(block)) {
+    say("free: the pointer is CUDA's; memory of cudaMallocHost or cudaHostAlloc is given back with cudaFreeHost, and "
+        "of "
+        "cudaMalloc or cudaMallocManaged with cudaFree");
+    std::abort();
+  }
   if (is_own(block))
     free_own(block);
   else
@@ -167,6 +192,7 @@ __attribute__((weak)) void free(void* block) noexcept {
 }
 
 __attribute__((weak)) void* realloc(void* block, std::size_t bytes) noexcept {
+  report_free(block, __builtin_return_address(0));
   const bool was_own = is_own(block);
   // A block of the C library stays one: how large it is only that knows.
   if (!was_own && block != nullptr) return __libc_realloc(block, bytes);

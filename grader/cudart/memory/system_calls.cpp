@@ -10,18 +10,28 @@
 // So do the calls that copy or set memory, whose instructions load more, and in other pieces, than they say.
 #undef _FORTIFY_SOURCE  // each name is to be the function of that name
 #undef _FILE_OFFSET_BITS
+#include <dirent.h>
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
+#include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/sysinfo.h>
+#include <sys/times.h>
 #include <sys/uio.h>
 #include <sys/utsname.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdarg>
 #include <cstdio>
 #include <cstring>
 #include <span>
@@ -112,6 +122,32 @@ using namespace scanlab::cudart;
     static auto* const function = real<RESULT PARAMETERS>(#NAME);                                            \
     return lent_whole(MEMORY, BYTES, USES, __builtin_return_address(0), [&] { return function ARGUMENTS; }); \
   }
+/// The same for one that reads a file's `name`; that writes `to`; that does both; that opens one of a `name`.
+#define SCANLAB_NAME(RESULT, NAME, PARAMETERS, ARGUMENTS, SPECIFIER) \
+  SCANLAB_SYSTEM_CALL_WHOLE(RESULT, NAME, PARAMETERS, ARGUMENTS, SPECIFIER, name, bytes_of(name), Uses::reads)
+#define SCANLAB_TO(RESULT, NAME, PARAMETERS, ARGUMENTS, SPECIFIER) \
+  SCANLAB_SYSTEM_CALL_WHOLE(RESULT, NAME, PARAMETERS, ARGUMENTS, SPECIFIER, to, sizeof *to, Uses::writes)
+#define SCANLAB_NAME_TO(RESULT, NAME, PARAMETERS, ARGUMENTS, SPECIFIER)                            \
+  __attribute__((weak)) RESULT NAME PARAMETERS SPECIFIER {                                         \
+    static auto* const function = real<RESULT PARAMETERS>(#NAME);                                  \
+    void* const caller = __builtin_return_address(0);                                              \
+    return lent_whole(name, bytes_of(name), Uses::reads, caller, [&] {                             \
+      return lent_whole(to, sizeof *to, Uses::writes, caller, [&] { return function ARGUMENTS; }); \
+    });                                                                                            \
+  }
+#define SCANLAB_OPENS(NAME, PARAMETERS, ARGUMENTS)                                    \
+  __attribute__((weak)) int NAME PARAMETERS {                                         \
+    static auto* const function = real<int PARAMETERS>(#NAME);                        \
+    mode_t mode = 0;                                                                  \
+    if (flags & (O_CREAT | O_TMPFILE)) {                                              \
+      va_list rest;                                                                   \
+      va_start(rest, flags);                                                          \
+      mode = va_arg(rest, mode_t);                                                    \
+      va_end(rest);                                                                   \
+    }                                                                                 \
+    return lent_whole(name, bytes_of(name), Uses::reads, __builtin_return_address(0), \
+                      [&] { return function ARGUMENTS; });                            \
+  }
 #define SCANLAB_COPY(NAME)                                                                                       \
   __attribute__((weak)) void* NAME(void* to, const void* from, size_t bytes) noexcept {                          \
     static auto* const function = real<void*(void*, const void*, size_t)>(#NAME);                                \
@@ -184,21 +220,57 @@ SCANLAB_SYSTEM_CALL_PIECES(recvmsg, (int fd, msghdr* message, int flags), (fd, m
 SCANLAB_SYSTEM_CALL_PIECES(sendmsg, (int fd, const msghdr* message, int flags), (fd, message, flags),
                            pieces_of(message), Uses::reads)
 
-SCANLAB_SYSTEM_CALL_WHOLE(FILE*, fopen, (const char* name, const char* mode), (name, mode), , name, bytes_of(name),
-                          Uses::reads)
-SCANLAB_SYSTEM_CALL_WHOLE(FILE*, fopen64, (const char* name, const char* mode), (name, mode), , name, bytes_of(name),
-                          Uses::reads)
-SCANLAB_SYSTEM_CALL_WHOLE(int, access, (const char* name, int how), (name, how), noexcept, name, bytes_of(name),
-                          Uses::reads)
-SCANLAB_SYSTEM_CALL_WHOLE(int, stat, (const char* name, struct stat* to), (name, to), noexcept, to, sizeof *to,
-                          Uses::writes)
-SCANLAB_SYSTEM_CALL_WHOLE(int, lstat, (const char* name, struct stat* to), (name, to), noexcept, to, sizeof *to,
-                          Uses::writes)
-SCANLAB_SYSTEM_CALL_WHOLE(int, fstat, (int fd, struct stat* to), (fd, to), noexcept, to, sizeof *to, Uses::writes)
+SCANLAB_NAME(FILE*, fopen, (const char* name, const char* mode), (name, mode), )
+SCANLAB_NAME(FILE*, fopen64, (const char* name, const char* mode), (name, mode), )
+SCANLAB_NAME(DIR*, opendir, (const char* name), (name), )
+SCANLAB_NAME(int, access, (const char* name, int how), (name, how), noexcept)
+SCANLAB_NAME(int, chdir, (const char* name), (name), noexcept)
+SCANLAB_NAME(int, chmod, (const char* name, mode_t mode), (name, mode), noexcept)
+SCANLAB_NAME(int, creat, (const char* name, mode_t mode), (name, mode), )
+SCANLAB_NAME(int, mkdir, (const char* name, mode_t mode), (name, mode), noexcept)
+SCANLAB_NAME(int, rmdir, (const char* name), (name), noexcept)
+SCANLAB_NAME(int, unlink, (const char* name), (name), noexcept)
+SCANLAB_NAME(int, remove, (const char* name), (name), noexcept)
+SCANLAB_NAME(int, truncate, (const char* name, off_t bytes), (name, bytes), noexcept)
+SCANLAB_OPENS(open, (const char* name, int flags, ...), (name, flags, mode))
+SCANLAB_OPENS(open64, (const char* name, int flags, ...), (name, flags, mode))
+SCANLAB_OPENS(openat, (int folder, const char* name, int flags, ...), (folder, name, flags, mode))
+SCANLAB_OPENS(openat64, (int folder, const char* name, int flags, ...), (folder, name, flags, mode))
+SCANLAB_NAME_TO(int, stat, (const char* name, struct stat* to), (name, to), noexcept)
+SCANLAB_NAME_TO(int, lstat, (const char* name, struct stat* to), (name, to), noexcept)
+SCANLAB_TO(int, fstat, (int fd, struct stat* to), (fd, to), noexcept)
+SCANLAB_TO(int, clock_getres, (clockid_t clock, timespec* to), (clock, to), noexcept)
+SCANLAB_TO(int, getrlimit, (__rlimit_resource_t which, rlimit* to), (which, to), noexcept)
+SCANLAB_TO(int, getrusage, (__rusage_who_t who, rusage* to), (who, to), noexcept)
+SCANLAB_TO(int, sysinfo, (struct sysinfo* to), (to), noexcept)
+SCANLAB_TO(clock_t, times, (tms* to), (to), noexcept)
+SCANLAB_TO(pid_t, waitpid, (pid_t who, int* to, int how), (who, to, how), )
+SCANLAB_TO(int, sigprocmask, (int how, const sigset_t* mask, sigset_t* to), (how, mask, to), noexcept)
+SCANLAB_SYSTEM_CALL_WHOLE(int, socketpair, (int domain, int type, int protocol, int* ends),
+                          (domain, type, protocol, ends), noexcept, ends, 2 * sizeof *ends, Uses::writes)
+__attribute__((weak)) int rename(const char* from, const char* to) noexcept {
+  static auto* const function = real<int(const char*, const char*)>("rename");
+  void* const caller = __builtin_return_address(0);
+  return lent_whole(from, bytes_of(from), Uses::reads, caller, [&] {
+    return lent_whole(to, bytes_of(to), Uses::reads, caller, [&] { return function(from, to); });
+  });
+}
+__attribute__((weak)) int select(int count, fd_set* to_read, fd_set* to_write, fd_set* failed, timeval* most) {
+  static auto* const function = real<int(int, fd_set*, fd_set*, fd_set*, timeval*)>("select");
+  void* const caller = __builtin_return_address(0);
+  const auto with = [&](auto* to, auto call) { return lent_whole(to, sizeof *to, Uses::writes, caller, call); };
+  return with(to_read, [&] {
+    return with(to_write, [&] {
+      return with(failed, [&] {
+        return with(most, [&] { return function(count, to_read, to_write, failed, most); });
+      });
+    });
+  });
+}
 SCANLAB_SYSTEM_CALL_WHOLE(int, pipe, (int* ends), (ends), noexcept, ends, 2 * sizeof *ends, Uses::writes)
 SCANLAB_SYSTEM_CALL_WHOLE(int, poll, (pollfd* files, nfds_t count, int most), (files, count, most), , files,
                           count * sizeof *files, Uses::writes)
-SCANLAB_SYSTEM_CALL_WHOLE(int, uname, (utsname* to), (to), noexcept, to, sizeof *to, Uses::writes)
+SCANLAB_TO(int, uname, (utsname* to), (to), noexcept)
 SCANLAB_SYSTEM_CALL_WHOLE(int, nanosleep, (const timespec* time, timespec* left), (time, left), , time, sizeof *time,
                           Uses::reads)
 SCANLAB_SYSTEM_CALL_WHOLE(ssize_t, getrandom, (void* to, size_t bytes, unsigned flags), (to, bytes, flags), , to,
@@ -206,6 +278,15 @@ SCANLAB_SYSTEM_CALL_WHOLE(ssize_t, getrandom, (void* to, size_t bytes, unsigned 
 SCANLAB_SYSTEM_CALL_WHOLE(char*, getcwd, (char* to, size_t bytes), (to, bytes), noexcept, to, bytes, Uses::writes)
 SCANLAB_SYSTEM_CALL_WHOLE(ssize_t, readlink, (const char* name, char* to, size_t bytes), (name, to, bytes), noexcept,
                           to, bytes, Uses::writes)
+
+__attribute__((weak)) int munmap(void* memory, size_t bytes) noexcept {
+  static auto* const function = real<int(void*, size_t)>("munmap");
+  HostWatch* const watch = in_call ? nullptr : HostWatch::in_use();
+  if (watch != nullptr)
+    watch->is_given_back(reinterpret_cast<Address>(memory), bytes,
+                         reinterpret_cast<Address>(__builtin_return_address(0)));
+  return function(memory, bytes);
+}
 
 SCANLAB_COPY(memcpy)
 SCANLAB_COPY(memmove)

@@ -173,7 +173,6 @@ std::int32_t Requests::refuse_launch(LaunchResult result, const std::string& ker
 std::int32_t Requests::check_launch(const Request& request, Payload, Answer&) {
   const vgpu::LaunchRequest launch = launch_request(request);
   LaunchResult result = device_.check(launch);
-  if (result.status != LaunchResult::Status::ok) traffic.unread_refusals += request.value != 0;
   return result.status == LaunchResult::Status::ok ? wire::error::success
                                                    : refuse_launch(std::move(result), launch.kernel);
 }

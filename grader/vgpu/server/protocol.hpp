@@ -44,8 +44,7 @@ enum class Op : std::uint32_t {
   copy_to_host,      ///< from, bytes, offset in the staging buffer
   copy_on_device,    ///< to, from, bytes
   fill,              ///< to, bytes, value: one byte
-  check_launch,      ///< as `launch` without parameters: would it be refused? Nothing runs. value: 1 when the program
-                     ///< has to ask for the error
+  check_launch,      ///< as `launch` without parameters: would it be refused? Nothing runs.
   launch,            ///< id: kernel, grid, block, dynamic_shared, max_dynamic_shared, payload: parameter buffer
   synchronise,       ///< surfaces a pending fault; and as note_host_wait
   read_output,       ///< → bytes of device printf's text, at the start of the staging buffer
@@ -57,6 +56,7 @@ enum class Op : std::uint32_t {
   occupancy,         ///< id: kernel, bytes: threads, dynamic_shared → value: blocks a multiprocessor
   reset,             ///< frees what this program allocated and unloads its modules
   set_heap_limit,    ///< bytes: what malloc() in kernels may give in all
+  note_refusal,      ///< a launch by <<<>>>, whose error the program has to ask for, was refused
   note_error_read,   ///< the program has asked for the error of the launches that were refused so far
   wait_event,        ///< stream, id: what the stream is given from now on comes after the event
   note_host_wait,    ///< the host has waited. value: HostWait; stream or id: an event
@@ -76,7 +76,8 @@ enum class HostFunctionStep : std::uint64_t { submitted, begins, ended };
 
 /// Of host_access: it writes; the thread stays there; threads have an order for it; it follows some that were not
 /// reported (see vgpu::HostAccess).
-inline constexpr std::uint64_t access_writes = 1, access_stays = 2, access_is_ordered = 4, access_follows_unseen = 8;
+inline constexpr std::uint64_t access_writes = 1, access_stays = 2, access_is_ordered = 4, access_follows_unseen = 8,
+                               access_frees = 16;
 /// What work uses that the host does not know to be done.
 inline constexpr std::uint64_t in_use_array = 1, in_use_page = 2;
 /// Of a HostPlace.
@@ -111,9 +112,10 @@ inline constexpr std::uint32_t flag_sticky = 1;  ///< `error` stays until the de
 
 /// Requests that can do without a reply (flag_quiet).
 constexpr bool may_be_quiet(Op op) {
-  constexpr Op quiet[] = {Op::launch,          Op::fill,        Op::copy_on_device, Op::record_event,
-                          Op::note_error_read, Op::wait_event,  Op::note_host_wait, Op::drop_stream,
-                          Op::note_call_site,  Op::host_access, Op::host_function,  Op::note_unsupported};
+  constexpr Op quiet[] = {Op::launch,          Op::fill,           Op::copy_on_device, Op::record_event,
+                          Op::note_error_read, Op::note_refusal,   Op::wait_event,     Op::note_host_wait,
+                          Op::drop_stream,     Op::note_call_site, Op::host_access,    Op::host_function,
+                          Op::note_unsupported};
   return std::ranges::find(quiet, op) != std::end(quiet);
 }
 

@@ -357,6 +357,11 @@ std::int32_t Requests::set_heap_limit(const Request& request, Payload, Answer&) 
   return is_set ? wire::error::success : wire::error::invalid_value;
 }
 
+std::int32_t Requests::note_refusal(const Request&, Payload, Answer&) {
+  ++traffic.unread_refusals;
+  return wire::error::success;
+}
+
 std::int32_t Requests::note_error_read(const Request&, Payload, Answer&) {
   traffic.unread_refusals = 0;
   return wire::error::success;
@@ -378,6 +383,7 @@ std::int32_t Requests::host_access(const Request& request, Payload place, Answer
                                     .function = request.id,
                                     .stays = (request.value & wire::access_stays) != 0,
                                     .is_ordered = (request.value & wire::access_is_ordered) != 0,
+                                    .gives_back = request.value & wire::access_frees ? "gives it back" : "",
                                     .follows_unseen = (request.value & wire::access_follows_unseen) != 0});
   answer.reply.value = (in_use.array ? wire::in_use_array : 0) | (in_use.page ? wire::in_use_page : 0);
   return wire::error::success;
@@ -430,6 +436,7 @@ const Requests::Kind* Requests::kind_of(Op op) {
       {Op::occupancy, &R::occupancy, after_fault},
       {Op::reset, &R::reset, after_fault},
       {Op::set_heap_limit, &R::set_heap_limit},
+      {Op::note_refusal, &R::note_refusal, after_fault},
       {Op::note_error_read, &R::note_error_read, after_fault},
       // All work runs in the order in which it was submitted: only the listener to it has to know.
       {Op::wait_event, &R::nothing, after_fault},

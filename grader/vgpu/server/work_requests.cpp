@@ -54,7 +54,11 @@ void Requests::report_before(const Request& request, Payload payload) {
   if (waits || request.op == Op::unload_module || request.op == Op::reset) options_.work->host_waited_for_all();
   if (freed && !waits)
     options_.work->host_accessed(
-        {.address = freed->base, .bytes = freed->size, .writes = true, .place = call_site_, .frees = true});
+        {.address = freed->base,
+         .bytes = freed->size,
+         .writes = true,
+         .place = call_site_,
+         .gives_back = freed->label.starts_with("registered") ? "unregisters it" : "frees it"});
   if (request.op == Op::allocate) options_.work->allocation_comes(call_site_);
   if (!is_work(request)) return;
   Work work;

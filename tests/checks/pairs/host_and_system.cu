@@ -1,11 +1,18 @@
 // Memory that kernels may use, in calls of the system: files, names, what the system fills, and locks. The wrong ones
 // come before the right ones that differ from them by what the host waits for, or by what it touches.
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/select.h>
 #include <sys/stat.h>
+#include <sys/sysinfo.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <condition_variable>
+#include <cstring>
 #include <fstream>
 #include <mutex>
 #include <new>
@@ -229,4 +236,53 @@ HOST(condition_variable_beside_data) {
   waiting.join();
   cudaDeviceSynchronize();
   cudaFreeHost(locked);
+}
+
+// ---- what else the system is given ----------------------------------------------------------------------------------
+
+// right
+HOST(names_that_kernels_only_read) {
+  char* name;
+  cudaMallocHost(&name, 4096);
+  strcpy(name, "/tmp");
+  OnDevice x;
+  copy_to<<<1, 8>>>(x, reinterpret_cast<int*>(name));
+  struct stat about;
+  expect(stat(name, &about) == 0);
+  const int folder = open(name, O_RDONLY | O_DIRECTORY);
+  expect(folder >= 0);
+  close(folder);
+  DIR* const listed = opendir(name);
+  expect(listed != nullptr);
+  closedir(listed);
+  cudaDeviceSynchronize();
+  cudaFreeHost(name);
+}
+
+// right
+HOST(pages_that_no_kernel_uses_are_given_to_the_system) {
+  constexpr size_t page = 4096;
+  char* all;
+  cudaMallocHost(&all, 16 * page);
+  fill<<<1, 8>>>(reinterpret_cast<int*>(all), 2);
+  expect(clock_getres(CLOCK_MONOTONIC, reinterpret_cast<timespec*>(all + page)) == 0);
+  expect(getrusage(RUSAGE_SELF, reinterpret_cast<rusage*>(all + 2 * page)) == 0);
+  expect(getrlimit(RLIMIT_CPU, reinterpret_cast<rlimit*>(all + 3 * page)) == 0);
+  expect(sigprocmask(SIG_BLOCK, nullptr, reinterpret_cast<sigset_t*>(all + 4 * page)) == 0);
+  expect(sysinfo(reinterpret_cast<struct sysinfo*>(all + 5 * page)) == 0);
+  auto* const none = reinterpret_cast<fd_set*>(all + 6 * page);
+  auto* const most = reinterpret_cast<timeval*>(all + 7 * page);
+  FD_ZERO(none);
+  *most = {0, 1};
+  expect(select(0, none, none, none, most) == 0);
+  cudaDeviceSynchronize();
+  cudaFreeHost(all);
+}
+
+// wrong: race.host | kernel fill and the host
+HOST(the_system_fills_what_a_kernel_writes) {
+  Managed x;
+  fill<<<1, n>>>(x, 2);                                                 // here
+  expect(getrusage(RUSAGE_SELF, reinterpret_cast<rusage*>(x.p)) == 0);  // here
+  cudaDeviceSynchronize();
 }

@@ -233,7 +233,7 @@ void AdditionGraph::add(ElementName earlier, ElementName later, ElementName name
 bool AdditionGraph::may_be_element(std::uint32_t word) const {
   // Half of a map's name is any number. Small ones are indices and flags, and one in 4,000 halves.
   constexpr std::uint32_t small = 1u << 20;
-  if (word == unwritten_word) return true;
+  if (is_unwritten(word)) return true;
   return are_floats() ? FloatNames::may_be_name(word) : word + small >= 2 * small;
 }
 

@@ -68,6 +68,9 @@ std::string Breach::text() const {
     case What::zero_divisor:
       does = "divides an integer by zero, whose result PTX leaves open";
       break;
+    case What::split_barrier:
+      does = "is a barrier that some lanes of a warp come to while others of it wait at another, which PTX leaves open";
+      break;
     case What::lane_order:
       does = "changes one place by an atomic of several lanes of a warp, in one of the orders that they may take";
       break;
@@ -130,12 +133,12 @@ std::vector<Breach> Assumptions::breaches(const IsElement& is_element, const std
     known = known ? std::min(*known, place) : place;
   };
   for (const auto& [word, place] : looks_)
-    if (word == unwritten_word)
+    if (is_unwritten(word))
       note(Breach::What::unwritten, place);
     else if (is_element(word))
       note(Breach::What::element, place);
   for (const auto& [bits, place] : rearranged_)
-    if (bits.word == unwritten_word)
+    if (is_unwritten(bits.word))
       note(Breach::What::unwritten, place);
     else if (is_element(bits.word) && !is_element(bits.result) && !is_element(bits.other))
       note(Breach::What::element, place);

@@ -26,7 +26,7 @@ struct Breach {
     values,       ///< it computes with more different values than are kept
     failed_call,  ///< a call of the CUDA runtime fails
     overlap,      ///< a copy on the device is between places that overlap
-    clock,        ///< the eight of Dependence
+    clock,        ///< the nine of Dependence
     place,
     active_lanes,
     barrier_state,
@@ -34,6 +34,7 @@ struct Breach {
     discarded,
     absent_lane,
     zero_divisor,
+    split_barrier,
     lane_order,      ///< lanes of a warp change the same place by one atomic, and their order shows
     lane_exchange,   ///< lanes of a warp exchange values by several strong accesses to global memory
     shared_order,    ///< threads of a block exchange values by atomic or volatile accesses to shared memory

@@ -71,7 +71,7 @@ InUse StreamRaces::compare_with_work(const HostAccess& access, const Allocation&
       if (!exchange_) exchange_ = {Breach::What::host_exchange, place_of(*work, *conflict)};
       if (may_be_ordered || tells(*work, *conflict, access)) continue;
       report_host_race(*work, *conflict, access, array, *byte);
-      if (access.frees) break;  // what comes after the latest comes after all of the stream
+      if (!access.gives_back.empty()) break;  // what comes after the latest comes after all of the stream
     }
   return in_use;
 }
@@ -102,6 +102,14 @@ namespace {
 
 std::string what_does(const GlobalHow& how) {
   return how.is_atomic() ? "updates it atomically" : how.writes() ? "writes it" : "reads it";
+}
+
+std::string done_by_host(const HostAccess& access) {
+  return std::string(!access.gives_back.empty() ? access.gives_back : access.writes ? "writes it" : "reads it");
+}
+
+std::string may_happen_to(const HostAccess& access, Hazard hazard) {
+  return std::string(!access.gives_back.empty() ? "it may be given back while it is still in use" : may_happen(hazard));
 }
 
 GlobalHow how_of(const HostAccess& access) {
@@ -162,9 +170,7 @@ void StreamRaces::report_host_race(const Done& work, const AccessedSpan& touched
     return;
   }
   Finding::Part host = part_of_host(access.place);
-  host.does = access.frees    ? (array.label.starts_with("registered") ? "unregisters it" : "frees it")
-              : access.writes ? "writes it"
-                              : "reads it";
+  host.does = done_by_host(access);
   host.actors = host.is_call && !host.where.function.empty() ? "the host, in " + host.where.function + "," : "the host";
   f.parts.push_back(std::move(host));
   if (work.work.call == std::string_view("cudaMemcpy"))
@@ -183,7 +189,7 @@ void StreamRaces::report_host_race(const Done& work, const AccessedSpan& touched
                          work.module ? "the kernel"
                          : is_copy   ? "the copy"
                                      : "the " + std::string(call),
-                         access.frees ? "it may be given back while it is still in use" : may_happen(hazard), waiting,
+                         may_happen_to(access, hazard), waiting,
                          work.is_looked_at && !work.has_host_fence
                              ? ", or __threadfence_system() in the kernel before it sets what the host looks at"
                              : "");
@@ -315,12 +321,12 @@ void StreamRaces::report_function_race(const Function& function, const HostAcces
   f.parts = parts_of_function(function, its);
   Finding::Part other = part_of_host(host.place);
   other.actors = "the host";
-  other.does = host.writes ? "writes it" : "reads it";
+  other.does = done_by_host(host);
   f.parts.push_back(std::move(other));
   f.advice = fmt::format(
       "the host has not waited for the host function, which may still wait for its turn, or run: {}; call "
       "cudaStreamSynchronize() for {}, or cudaDeviceSynchronize(), between the two",
-      may_happen(hazard), vgpu::name_of(function.stream));
+      may_happen_to(host, hazard), vgpu::name_of(function.stream));
   suspected_.emplace_back(host, std::move(f));
 }
 

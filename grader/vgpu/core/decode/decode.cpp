@@ -72,7 +72,7 @@ std::vector<Inst> Decoder::pass() {
     const std::vector<OperandRef> kept = look_at_elements(uses);
     instruction(function_.instructions[k]);
     for (std::size_t n = 0; n < kept.size(); ++n)
-      if (uses[n].keeps != ElementUse::Keeps::nothing) look_at_result(uses[n], kept[n]);
+      if (uses[n].is_result || uses[n].keeps != ElementUse::Keeps::nothing) look_at_result(uses[n], kept[n]);
     finish_block(k);
   }
   index_ = function_.instructions.empty() ? 0 : static_cast<std::uint32_t>(function_.instructions.size() - 1);
@@ -97,6 +97,7 @@ std::vector<OperandRef> Decoder::look_at_elements(const std::vector<ElementUse>&
     const std::uint32_t bytes = frame_.lane_bytes_of(use.reg);
     const OperandRef from = reg(use.reg);
     OperandRef& copy = kept.emplace_back();
+    if (use.is_result) continue;
     if (use.keeps != ElementUse::Keeps::nothing) {
       copy = frame_.temporary(bytes);
       emit_copy_low(copy, bytes, from, bytes);
@@ -113,6 +114,17 @@ std::vector<OperandRef> Decoder::look_at_elements(const std::vector<ElementUse>&
 
 void Decoder::look_at_result(const ElementUse& use, OperandRef before) {
   const ptx::Instruction& in = here();
+  if (use.is_result) {
+    const RearrangedForm form{.from_bytes = frame_.lane_bytes_of(use.reg),
+                              .to_bytes = 0,
+                              .low = use.low,
+                              .high = use.high,
+                              .same_place = 0,
+                              .guard_negated = in.guard_negated};
+    emit(report_rearranged, {each_together},
+         {.op = {reg(use.reg), reg(use.reg)}, .imm = guard_of(in), .aux = std::bit_cast<std::uint32_t>(form)});
+    return;
+  }
   if (in.operands[0].kind != Kind::reg) return;
   const std::int32_t result = in.operands[0].reg;
   const RearrangedForm form{.from_bytes = frame_.lane_bytes_of(use.reg),
@@ -482,7 +494,7 @@ void Decoder::barrier(const ptx::Instruction& in) {
                                                                          {"u32", 0},
                                                                          {"pred", 0}};
   if (!in.has_any({"sync", "arrive", "red"})) unknown_instruction();
-  std::uint32_t flags = 0;
+  std::uint32_t flags = in.opcode == "barrier" && !in.has("aligned") ? control::lane_by_lane : 0;
   for (const std::string& m : in.modifiers) {
     const auto* const known = std::ranges::find(words, m, &std::pair<std::string_view, std::uint32_t>::first);
     if (known == std::end(words)) unknown_instruction();

@@ -36,6 +36,26 @@ std::optional<std::uint64_t> shift_of(const Instruction& in) {
   return by.kind == Operand::Kind::integer ? std::optional(by.bits) : std::nullopt;
 }
 
+/// Words of a register of 8 bytes, or the only one of a narrower register.
+enum Words : std::uint8_t { no_word = 0, low_word = 1, high_word = 2, both_words = 3 };
+
+/// Whether the upper word of its result is the sign of the lower one, or the sign of what it takes from a register.
+bool extends_sign(const ptx::Function& function, const Instruction& in) {
+  if (!has_destination(in) || in.operands[0].kind == Operand::Kind::integer || in.modifiers.empty()) return false;
+  bool is_wide = false;
+  for_each_register(in.operands[0], [&](std::int32_t r) {
+    is_wide = is_wide || ptx::size_of(function.registers[static_cast<std::size_t>(r)].type) == 8;
+  });
+  if (!is_wide) return false;
+  if (is_one_of(in.opcode, {"ld", "ldu", "cvt"})) return in.modifiers.back() == "s32";
+  return is_one_of(in.opcode, {"shr", "bfe"}) && in.has("s64");
+}
+
+/// Whether it stores less than a word of each register.
+bool stores_part(const Instruction& in) {
+  return in.opcode == "st" && in.has_any({"b8", "u8", "s8", "b16", "u16", "s16"});
+}
+
 /// The operands that it moves: its result has their whole words, perhaps joined or taken apart. Bit k is operand k.
 std::uint32_t moved_operands(const ptx::Function& function, const Instruction& in) {
   constexpr std::uint32_t none = 0, first = 1u << 1, both = 1u << 1 | 1u << 2, all = ~0u;
@@ -53,6 +73,7 @@ std::uint32_t moved_operands(const ptx::Function& function, const Instruction& i
   if (in.opcode == "atom") return in.has("exch") ? 1u << 2 : none;
   if (in.opcode == "red") return in.has("exch") ? 1u << 1 : none;
   if (in.opcode == "shfl") return first;
+  if (stores_part(in)) return none;
   if (in.opcode == "selp") return both;
   return is_one_of(in.opcode, {"mov", "st", "scanlab", "cvta"}) ? all : none;
 }
@@ -65,9 +86,6 @@ std::uint32_t rearranged_operands(const Instruction& in) {
   if (in.opcode == "lop3") return both | 1u << 3;
   return in.opcode == "bfe" || (in.opcode == "shr" && is_64_bits(in) && shift_of(in) >= 32) ? first : 0;
 }
-
-/// Words of a register of 8 bytes, or the only one of a narrower register.
-enum Words : std::uint8_t { no_word = 0, low_word = 1, high_word = 2, both_words = 3 };
 
 /// Words of a 64-bit register that are not 0 in `bits`.
 std::uint8_t words_in(std::uint64_t bits) {
@@ -125,14 +143,15 @@ std::vector<std::uint8_t> asked_words(const ptx::Function& function) {
 }
 
 /// How the instruction uses operand `k`, a register that it does not move.
-ElementUse use_of(const Instruction& in, std::size_t k, std::int32_t r, const std::vector<std::uint8_t>& asked) {
+ElementUse use_of(const Instruction& in, std::size_t k, std::int32_t r, const std::vector<std::uint8_t>& asked,
+                  bool asks_sign) {
   ElementUse use{r};
   const bool gives_register = has_destination(in) && in.operands[0].kind == Operand::Kind::reg;
   const auto result = gives_register ? asked[static_cast<std::size_t>(in.operands[0].reg)] : std::uint8_t{both_words};
   const std::uint8_t words = words_asked(in, k, result);
   use.low = words & low_word;
   use.high = words & high_word;
-  if (!(rearranged_operands(in) >> k & 1)) return use;
+  if (asks_sign || !(rearranged_operands(in) >> k & 1)) return use;
   const bool is_bitwise = is_one_of(in.opcode, {"or", "and", "xor", "lop3"});
   use.keeps = is_bitwise ? ElementUse::Keeps::same_place : ElementUse::Keeps::whole;
   return use;
@@ -186,12 +205,26 @@ std::vector<std::vector<ElementUse>> element_uses(const ptx::Function& function,
   std::vector<std::vector<ElementUse>> uses(function.instructions.size());
   for (std::size_t k = 0; k < uses.size(); ++k) {
     const Instruction& in = function.instructions[k];
-    if (adds(in, kind) || is_one_of(in.opcode, {"call", "bra", "ld"})) continue;
-    const std::uint32_t moved = moved_operands(function, in);
+    if (adds(in, kind) || is_one_of(in.opcode, {"call", "bra"})) continue;
+    bool asks_sign = extends_sign(function, in);
+    if (asks_sign) {
+      std::uint8_t words = no_word;
+      for_each_register(in.operands[0], [&](std::int32_t r) { words |= asked[static_cast<std::size_t>(r)]; });
+      asks_sign = words & high_word;
+    }
+    if (is_one_of(in.opcode, {"ld", "ldu"})) {
+      // Where its sign makes a difference, a word of 4 bytes is looked at behind the load.
+      if (asks_sign && brings_elements(function, in))
+        for_each_register(in.operands[0], [&](std::int32_t r) {
+          uses[k].push_back({.reg = r, .keeps = ElementUse::Keeps::nothing, .high = false, .is_result = true});
+        });
+      continue;
+    }
+    const std::uint32_t moved = asks_sign ? 0 : moved_operands(function, in);
     for_each_source(in, [&](std::size_t operand, std::int32_t r) {
       const std::uint32_t bytes = ptx::size_of(function.registers[static_cast<std::size_t>(r)].type);
       if (!(moved >> operand & 1) && holds(r) && (bytes == 4 || bytes == 8))
-        uses[k].push_back(use_of(in, operand, r, asked));
+        uses[k].push_back(use_of(in, operand, r, asked, asks_sign));
     });
   }
   return uses;

@@ -30,6 +30,7 @@ struct ElementUse {
   std::int32_t reg = -1;
   Keeps keeps = Keeps::nothing;
   bool low = true, high = true;  ///< which of its words make a difference; the upper one of 8 bytes only
+  bool is_result = false;        ///< what the instruction has put there is looked at, not what was there before
 };
 
 /// The uses by each instruction of `function`.

@@ -39,6 +39,11 @@ constexpr T round_up(T n, std::type_identity_t<T> to) {
 inline constexpr std::byte poison{0xFE};
 /// A word of it.
 inline constexpr std::uint32_t unwritten_word = 0x0101'0101u * static_cast<std::uint32_t>(poison);
+/// The same of an array that its owner gives to be written: no number, and none that programs compute with.
+inline constexpr std::uint32_t unwritten_output = 0xFFFE'FEFE;
+constexpr bool is_unwritten(std::uint32_t word) {
+  return word == unwritten_word || word == unwritten_output;
+}
 
 /// cudaLimitMallocHeapSize unless a program sets another.
 inline constexpr std::uint64_t default_heap_bytes = 8 << 20;

@@ -50,9 +50,9 @@ struct HostAccess {
   HostPlace place;
   std::uint64_t function = 0;  ///< the host function that does it; 0: a thread of the program's own
   bool stays = false;  ///< the thread stays there until all host functions have ended, or a later access is reported
-  bool is_ordered = false;      ///< by an atomic instruction, or while the thread holds a lock
-  bool frees = false;           ///< it frees the memory
-  bool follows_unseen = false;  ///< accesses before it could not be reported
+  bool is_ordered = false;           ///< by an atomic instruction, or while the thread holds a lock
+  std::string_view gives_back = {};  ///< "frees it" or the like; else empty
+  bool follows_unseen = false;       ///< accesses before it could not be reported
 };
 
 /// A function that a stream calls on the host (cudaLaunchHostFunc). From its begin on it may notify other threads that

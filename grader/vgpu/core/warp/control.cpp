@@ -298,6 +298,15 @@ void release_barriers(Block& block) {
   }
 }
 
+/// Where lanes of a warp wait already, by another instruction of those that all lanes have to execute together.
+[[gnu::noinline]] static void report_split(Warp& w, const Inst* i, std::uint32_t id) {
+  const bool is_split = std::ranges::any_of(w.waiting, [&](const Split& s) {
+    return s.state == Split::State::barrier && s.barrier_id == id && s.pc - 1 != i;
+  });
+  if (!is_split) return;
+  for (Observer* o : w.block->grid->observers) o->depends(actor_of(w, i), w.active, Dependence::split_barrier);
+}
+
 const Inst* control::barrier(Warp& w, const Inst* i) {
   w.pc = i;
   charge(w, i);
@@ -308,6 +317,8 @@ const Inst* control::barrier(Warp& w, const Inst* i) {
   Barrier& b = block.barriers[id];
   if (!w.waiting.empty() && !(i->aux & (has_count | arrive_only)) && !is_observed(w, Observer::arrivals)) [[unlikely]]
     report_mixed(w, i, id);
+  if (!w.waiting.empty() && !(i->aux & lane_by_lane)) [[unlikely]]
+    report_split(w, i, id);
   if (i->aux & has_count) b.expected = w.lanes<std::uint32_t>(i->op[1])[first];
   b.arrived += static_cast<std::uint32_t>(std::popcount(w.active));
   b.last = i;

@@ -43,6 +43,7 @@ enum BarrierFlags : std::uint32_t {
   reduce_and = 8,
   reduce_or = 16,
   negated_predicate = 32,
+  lane_by_lane = 64,  ///< barrier without .aligned: lanes of a warp may come to it by different instructions
 };
 
 }  // namespace scanlab::vgpu::control

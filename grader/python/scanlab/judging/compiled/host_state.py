@@ -91,11 +91,13 @@ OF_THE_DEVICE = _one_of(
 """What is different on another device, and the same on one."""
 UNSTEADY_INSTRUCTION = re.compile(
     r"^ {0,16}[0-9a-f]{1,16}:[ \t]{1,16}"
-    r"(?P<name>rdtscp?|rdpmc|rdrand|rdseed|rdpid|rd[fg]sbase|v?stmxcsr|cpuid|xgetbv|syscall|sysenter|int|in|out|mrs|svc)\s",
+    r"(?P<name>rdtscp?|rdpmc|rdrand|rdseed|rdpid|rdpkru|rdssp[dq]|(?:rd|wr)[fg]sbase|cpuid|xgetbv|s[gil]dt|str|smsw|lar|"
+    r"lsl|ver[rw]|v?(?:st|ld)mxcsr|fn?st(?:sw|cw|env)|fld(?:cw|env)|fn?save|frstor|f?xrstors?(?:64)?|f?xsave(?:c|s|opt)?(?:64)?|"
+    r"(?:push|pop)f[qw]?|lahf|sahf|syscall|sysenter|int|in|out|mrs|msr|svc)\s",
     re.MULTILINE,
 )
-"""Instructions of x86-64 and AArch64 that ask the processor or the system, or read what such registers keep, as objdump
-writes them."""
+"""Instructions of x86-64 and AArch64 that ask the processor or the system, or read or set what its registers keep from
+call to call (flags, modes of rounding), as objdump writes them."""
 
 
 @dataclass(frozen=True)
