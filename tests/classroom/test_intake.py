@@ -386,6 +386,65 @@ def test_names_that_say_the_lab(pile: Path, name: str) -> None:
     assert [file.lab for file in one.files] == ["02_kogge_stone"]
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["lab02.cu", "lab2.cu", "scan2.cu", "scan_2.cu", "Lab 2/scan.cu", "Lab-2.cu", "scan_02.zip/scan.cu", "2.cu",
+     "scan_02_final.cu", "lab2_koggestone_v3.cu", "My Kogge Stone.cu", "labor 2/mine.cu", "02 scan.cu",
+     "2-scan (1).cu"],
+)  # fmt: skip
+def test_names_that_can_mean_one_lab_only(pile: Path, name: str) -> None:
+    if ".zip/" in name:
+        archive, inside = name.split("/")
+        (pile / "s0001").mkdir(parents=True)
+        with zipfile.ZipFile(pile / "s0001" / archive, "w") as packed:
+            packed.writestr(inside, TEXT)
+    else:
+        put(pile / "s0001" / name)
+    put(pile / "s0001/scan_01.cu")
+    (one,) = by_key(pile).values()
+    assert [file.lab for file in one.files] == [*LABS]
+    assert "its name is taken to say 02_kogge_stone" in one.files[1].taken_as
+    assert not one.questions
+
+
+@pytest.mark.parametrize(
+    "name", ["scan_v2.cu", "final2.cu", "lab3_kogge_stone.cu", "Lab 3/scan2.cu", "x2.cu", "2026.cu", "scan_022.cu"]
+)
+def test_names_that_can_mean_several_labs_or_none_are_asked_about(pile: Path, name: str) -> None:
+    put(pile / "s0001" / name)
+    put(pile / "s0001/scan_01.cu")
+    put(pile / "s0002/scan_02.cu")
+    one = by_key(pile)["s0001"]
+    assert [file.lab for file in one.files] == [LABS[0]]
+    assert [question.kind for question in one.questions] == ["lab"]
+
+
+def test_a_file_of_another_name_beside_a_labs_own_is_asked_about(pile: Path) -> None:
+    put(pile / "s0001/scan_01.cu")
+    put(pile / "s0001/scan_02.cu")
+    put(pile / "s0001/scan_02_final.cu", NEWER)
+    put(pile / "s0002/scan_02.cu")
+    put(pile / "s0002/lab2.cu", TEXT)  # the same text
+    got = by_key(pile)
+    assert [file.lab for file in got["s0001"].files] == [LABS[0]]
+    assert [len(question.candidates) for question in got["s0001"].questions] == [2]
+    assert [file.lab for file in got["s0002"].files] == [LABS[1]]
+
+
+@pytest.mark.parametrize(
+    "name", ["scan_02.h", "scan_02.cuh", "scan_02.pdf", "lab2.ipynb", "Lab 2/work.docx", "scan_02"]
+)
+def test_a_labs_file_that_is_no_program_is_asked_about(pile: Path, name: str) -> None:
+    put(pile / "s0001/scan_01.cu")
+    put(pile / "s0001" / name)
+    put(pile / "s0002/scan_02.cu")
+    put(pile / "s0002" / name)  # beside work it is none
+    got = by_key(pile)
+    assert [(question.kind, question.lab) for question in got["s0001"].questions] == [("file", LABS[1])]
+    assert len(got["s0001"].questions[0].candidates) == (1 if name.endswith(("h", "cuh")) else 0)
+    assert not got["s0002"].questions
+
+
 def test_one_file_of_any_name_is_the_one_lab_that_is_graded(pile: Path) -> None:
     put(pile / "s0001/mine.cu")
     put(pile / "s0002/a.cu")
@@ -426,7 +485,7 @@ def test_nothing_is_guessed_where_no_name_says_the_lab(pile: Path) -> None:
     put(pile / "s0002/scan_02.cu")
     one = by_key(pile)["s0001"]
     assert one.files == ()
-    assert "mine.cu: does not say which lab it is: name it 01_sequential/scan.cu or scan_01.cu" in reasons(one)
+    assert "mine.cu: does not say which lab it is, as 01_sequential/scan.cu or scan_01.cu would" in reasons(one)
 
 
 def test_other_labs_are_counted_and_not_graded(pile: Path) -> None:

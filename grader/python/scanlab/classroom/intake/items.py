@@ -35,6 +35,8 @@ ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.xz", ".txz", ".tar.bz2", ".
 OTHER_ARCHIVES = (".rar", ".7z", ".gz", ".xz", ".bz2", ".zst", ".lz", ".cab")
 TEXTS = (".cu", ".txt", ".cpp", ".cc", ".cxx", ".c++", ".c", ".cuda")
 """Endings of texts that are read: programs, and what editors and mail programs make of them."""
+HEADERS = (".h", ".cuh", ".hpp", ".hh")
+"""Endings of texts that a person may mean, and that nothing takes by itself."""
 METADATA = "submission_metadata.yml"
 HIDES_ORDER = re.compile(f"[{TURNING}]")
 """Marks that show a text from right to left: `uc.exe` as `exe.cu`."""
@@ -119,6 +121,11 @@ def is_text(name: str) -> bool:
     return name.casefold().endswith(TEXTS)
 
 
+def is_header(name: str) -> bool:
+    """Return whether a name is a header's, which a student may have handed in by mistake."""
+    return name.casefold().endswith(HEADERS)
+
+
 def bytes_text(count: int) -> str:
     """Return a number of bytes for people: 1.0 GiB."""
     for power, unit in ((30, "GiB"), (20, "MiB"), (10, "KiB")):
@@ -149,7 +156,7 @@ def safe_parts(name: str) -> tuple[Parts, str]:
 
 def too_large(name: str, size: int) -> str:
     """Return why a file of `size` bytes is not read, or an empty text."""
-    if is_text(name) and size > LARGEST_SOURCE:
+    if (is_text(name) or is_header(name)) and size > LARGEST_SOURCE:
         return f"has {bytes_text(size)}; a lab's file has at most {bytes_text(LARGEST_SOURCE)}"
     if suffix_of(name) and size > LARGEST_ARCHIVE:
         return f"has {bytes_text(size)}; an archive of one student has at most {bytes_text(LARGEST_ARCHIVE)}"
@@ -158,4 +165,4 @@ def too_large(name: str, size: int) -> str:
 
 def is_wanted(name: str) -> bool:
     """Return whether a file is looked into."""
-    return is_text(name) or bool(suffix_of(name)) or name == METADATA
+    return is_text(name) or is_header(name) or bool(suffix_of(name)) or name == METADATA

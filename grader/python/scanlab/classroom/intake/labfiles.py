@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 
-from scanlab.classroom.intake.items import TEXTS, is_text
+from scanlab.classroom.intake.items import TEXTS, is_text, suffix_of
 
 AGAIN = re.compile(r"(?:-\d{1,3}| ?\(\d{1,3}\))$")
 """What Canvas and browsers add to a name that is there already."""
@@ -11,6 +11,9 @@ CANVAS_AGAIN = re.compile(r"-(?P<count>\d{1,3})(?P<endings>(?:\.\w+)*)$")
 
 SKELETONS = ("grader", "skeletons")
 """Where the students' copy of the kit keeps its skeletons a second time (`course/bundle/pack.py`)."""
+LAB_WORDS = frozenset(("lab", "labs", "labo", "labor", "laboratory", "laboratorio", "scan"))
+"""A number behind one of these is a lab's."""
+WORDS = re.compile(r"[^\W\d_]+|\d+")
 KIT_FOLDERS = frozenset(("grader", "handouts", "build", "solutions", "tests"))
 """What lies beside the kit's `labs` and is no learner's work."""
 
@@ -49,6 +52,11 @@ def as_source(name: str) -> str:
     return f"{stem}.cu"
 
 
+def as_program(parts: Sequence[str]) -> tuple[str, ...]:
+    """Return the place that a file would have if it were called a program, whatever its ending is."""
+    return *parts[:-1], f"{parts[-1].rpartition('.')[0] or parts[-1]}.cu"
+
+
 class LabNames:
     """The kit's labs, found by what people call their files."""
 
@@ -77,6 +85,31 @@ class LabNames:
             return next((lab for part in reversed(parts[:-1]) if (lab := self.of_folder(part))), None)
         return None
 
+    def of_other(self, parts: Sequence[str]) -> str | None:
+        """Return the lab that the name says of a file which is called no program: `scan_02.pdf`, `Lab 2/a.docx`."""
+        return self.of_file(as_program(parts)) or self.hinted(parts)
+
+    def hinted(self, parts: Sequence[str]) -> str | None:
+        """Return the only lab that a file's name and folders can mean by other words; whatever the file's ending is.
+
+        `lab2.cu`, `Lab 2/mine.cu`, `scan2.cu`, `scan_02_final.cu`, `lab2.zip/scan.cu` and `my_koggestone.ipynb` mean
+        lab 02; `scan_v2.cu` none, and `Lab 3/scan_02.h` two.
+        """
+        places = [part[: len(part) - len(suffix_of(part))] for part in parts[:-1]]
+        meant = {lab for name in (*places, _own_stem(parts[-1])) for lab in self._meant(name)}
+        return meant.pop() if len(meant) == 1 else None
+
+    def _meant(self, name: str) -> set[str]:
+        words = WORDS.findall(name.casefold())
+        plain = "".join(words)
+        labs = {lab for lab in self.names if lab[3:].replace("_", "") in plain}
+        for at, word in enumerate(words):
+            before, behind = words[at - 1] if at else "", words[at + 1] if at + 1 < len(words) else ""
+            is_number = before in LAB_WORDS or (not before and (not behind or behind in LAB_WORDS))
+            if len(word) < 3 and is_number and (lab := self._numbers.get(word.zfill(2))):
+                labs.add(lab)
+        return labs
+
     def without_lab(self, name: str) -> tuple[str, str]:
         """Return what stands before the lab's name in a file's, and that name: `s0001` and `scan_02.cu`.
 
@@ -95,6 +128,13 @@ class LabNames:
 
 def _stem(name: str) -> str:
     return _plain(AGAIN.sub("", name[:-3]))
+
+
+def _own_stem(name: str) -> str:
+    """Return a file's name without its endings, and without a second copy's number unless that is a lab's: `lab-2`."""
+    stem = as_source(name)[:-3] if is_text(name) else name.rpartition(".")[0] or name
+    base = AGAIN.sub("", stem)
+    return stem if WORDS.findall(base.casefold())[-1:] in (["lab"], ["labor"], ["labo"]) else base
 
 
 def stem_of(name: str) -> str:

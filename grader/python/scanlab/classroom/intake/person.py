@@ -3,12 +3,12 @@
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from scanlab.classroom.intake import texts
 from scanlab.classroom.intake.handing import Handing, Placed
-from scanlab.classroom.intake.items import is_source, is_text, printable
+from scanlab.classroom.intake.items import is_header, is_source, is_text, printable
 from scanlab.classroom.intake.labfiles import (
     LabNames,
     again,
@@ -59,6 +59,8 @@ class _File:
     handing: Handing
     placed: Placed
     read: texts.Read
+    is_hinted: bool = False
+    """Its name says the lab by other words than the kit's."""
 
     @property
     def name(self) -> str:
@@ -120,16 +122,18 @@ class _File:
         sources[digest] = self.data
         return HandedIn(
             lab=lab, name=self.name, sha256=digest, submitted_at=self.handing.submitted_at, origin=self.handing.origin,
-            taken_as=taken_as(self.placed.parts[-1], self.read.done),
+            taken_as=taken_as(self.placed.parts[-1], self.read.done, lab if self.is_hinted else ""),
         )  # fmt: skip
 
 
-def taken_as(name: str, done: str) -> str:
-    """Return what was done to take a file that was not as it should be; empty where nothing was."""
+def taken_as(name: str, done: str, lab: str = "") -> str:
+    """Return what was done to take a file that was not as it should be; empty where nothing was.
+
+    `lab` is what its name was taken to say.
+    """
     plain = as_source(name)
-    return "; ".join(
-        text for text in (f"taken for {printable(plain)}" if plain.casefold() != name.casefold() else "", done) if text
-    )
+    renamed = f"taken for {printable(plain)}" if plain.casefold() != name.casefold() else ""
+    return "; ".join(filter(None, (renamed, f"its name is taken to say {lab}" if lab else "", done)))
 
 
 @dataclass(frozen=True)
@@ -153,21 +157,33 @@ class Person:
         """The attempts at each lab, the oldest first."""
         self.asked: list[_Asked] = []
         found: dict[str, list[_File]] = {}
+        hinted: dict[str, list[_File]] = {}
         unnamed: list[_File] = []
+        self._others: list[tuple[Handing, Placed]] = []
+        """Files that are called no program."""
         roots = kit_roots((placed.parts for handing in self.handings for placed in handing.files), names)
         for handing in self.handings:
             self.problems += [problem for problem in handing.problems if problem.lab is None or problem.lab in chosen]
             for placed in handing.files:
                 if not may_be_program(placed):
+                    if not is_skeleton(placed.parts) and not is_of_kit(placed.parts, roots):
+                        self._others.append((handing, placed))
                     continue
                 file = _File(handing, placed, texts.read(placed.item.data or b""))
                 lab = names.of_file(placed.parts)
+                hint = None if lab or is_of_kit(placed.parts, roots) else names.hinted(placed.parts)
                 if lab in chosen:
                     found.setdefault(str(lab), []).append(file)
+                elif hint in chosen:
+                    hinted.setdefault(str(hint), []).append(replace(file, is_hinted=True))
                 elif lab is None and not is_of_kit(placed.parts, roots):
                     unnamed.append(file)
+        for lab, files in hinted.items():
+            named = found.get(lab)
+            found[lab] = [*named, *(file for file in files if file.is_work)] if named else _programs(files)
         self._take(found, unnamed)
         self._ask_for_refused()
+        self._ask_for_others()
 
     def others_of(self, handing: Handing) -> int:
         """Return how many files are of labs that are not graded."""
@@ -191,8 +207,8 @@ class Person:
                 self._choose(lab, found[lab])
         wait = [lab for lab in self.chosen if lab not in found]
         for file in _programs(unnamed):
-            advice = f"name it {self.chosen[0]}/scan.cu or scan_{self.chosen[0][:2]}.cu"
-            reason = f"does not say which lab it is: {advice}"
+            lab = wait[0] if wait else self.chosen[0]
+            reason = f"does not say which lab it is, as {lab}/scan.cu or scan_{lab[:2]}.cu would"
             if wait and file.is_work:
                 self.asked.append(_Asked(None, f"{file.name} does not say which lab it is", (file,), "lab"))
             self.problems.append(Problem(name=file.name, reason=reason))
@@ -246,6 +262,29 @@ class Person:
                 lab = self.names.of_file(placed.parts) if placed.parts else None
                 if lab is None or (lab in self.chosen and lab not in self.files):
                     self.asked.append(_Asked(lab, f"{name} {placed.item.refused}"))
+
+    def _ask_for_others(self) -> None:
+        """Ask for what is called after a lab and no program, where the lab has no file: else it would seem missing."""
+        asked = {one.lab for one in self.asked}
+        wait = [lab for lab in self.chosen if lab not in self.files and lab not in asked]
+        said: dict[str | None, list[tuple[Handing, Placed]]] = {}
+        for handing, placed in self._others:
+            said.setdefault(self.names.of_other(placed.parts), []).append((handing, placed))
+        for lab in wait:
+            if lab in said:
+                self._ask_for_other(lab, said[lab])
+
+    def _ask_for_other(self, lab: str, others: Sequence[tuple[Handing, Placed]]) -> None:
+        names = [printable("/".join(placed.parts)) for _, placed in others]
+        listed = ", ".join(names[:MOST_LISTED]) + (" …" if len(names) > MOST_LISTED else "")
+        readable = tuple(
+            _File(handing, placed, texts.read(placed.item.data or b""))
+            for handing, placed in others
+            if is_header(placed.parts[-1]) and placed.item.data
+        )
+        text = f"{listed} {'is no program' if len(names) == 1 else 'are no programs'} that can be graded as it is"
+        self.problems.append(Problem(name=names[0], reason="is no program: hand in the .cu file", lab=lab))
+        self.asked.append(_Asked(lab, text, readable))
 
     def handed_in(self, read: Texts) -> tuple[HandedIn, ...]:
         """Return the files that may be graded; their texts are put into `read`."""

@@ -11,9 +11,7 @@ from scanlab.classroom.intake.archives import expand
 from scanlab.classroom.intake.folders import walk
 from scanlab.classroom.intake.handing import Handing, Placed
 from scanlab.classroom.intake.items import ARCHIVES, Item, is_source, printable
-from scanlab.classroom.intake.labfiles import (
-    LabNames,
-)
+from scanlab.classroom.intake.labfiles import LabNames, as_program
 from scanlab.classroom.intake.person import MOST_LISTED, Person, Texts, may_be_program, who_id
 from scanlab.classroom.intake.platforms import PLATFORMS
 from scanlab.classroom.intake.roster import Roster
@@ -225,7 +223,9 @@ def _title(pile: Path) -> str:
 def _labs_present(handings: Iterable[Handing], names: LabNames) -> tuple[str, ...]:
     present: set[str | None] = set()
     for handing in handings:
-        present |= {names.of_file(placed.parts) for placed in handing.files if may_be_program(placed)}
+        programs = [placed.parts for placed in handing.files if may_be_program(placed)]
+        present |= {names.of_file(parts) or names.hinted(parts) for parts in programs}
+        present |= {names.of_file(as_program(placed.parts)) for placed in handing.files}
         present |= {problem.lab for problem in handing.problems}
     return tuple(name for name in names.names if name in present)
 
