@@ -289,6 +289,7 @@ class Client {
   std::atomic<std::uint64_t> not_ended_for_ =
       ~std::uint64_t{0};                          ///< functions that had ended when staying was too long
   std::atomic<unsigned> staying_ = 0;             ///< threads
+  std::size_t refreshed_ = 0;                     ///< areas that were asked for by refresh_watch, in all
   std::atomic<std::uint64_t> begun_unnoted_ = 0;  ///< a host function of which the server does not know that it runs
 };
 

@@ -133,6 +133,23 @@ CASES: dict[str, tuple[str, str, str]] = {
         "else { __syncthreads(); if (t == 8) s_side[1] = 1; }\n"
         "  if (i < n) d_y[i] = s_xy[t];",
     ),
+    "a function calls itself": (
+        "tested, not proved: .* needs a stack whose depth only the run decides",
+        AND.join((FUNCTION, STORE)),
+        "__device__ __noinline__ int depth(int k) {\n  volatile int own = k;\n"
+        "  if (k <= 0) return 0;\n  volatile int rest = depth(own - 1);\n  return rest + 1;\n}\n"
+        + FUNCTION
+        + AND
+        + "  if (i < n) d_y[i] = depth(t % 8) == t % 8 ? s_xy[t] : identity();",
+    ),
+    "a function that is called does not call itself": (
+        PROVED,
+        AND.join((FUNCTION, STORE)),
+        "__device__ __noinline__ int twice(int k) {\n  volatile int own = k;\n  return 2 * own;\n}\n"
+        + FUNCTION
+        + AND
+        + "  if (i < n) d_y[i] = twice(t) == 2 * t ? s_xy[t] : identity();",
+    ),
     "an atomic compares": (
         LOOKS,
         STORE,

@@ -299,7 +299,9 @@ def grade(
     source: Annotated[
         str | None,
         typer.Option(
-            "--from", metavar="KIND", help="of a class: moodle, canvas, gradescope, github[:PREFIX] or folders"
+            "--from",
+            metavar="KIND",
+            help="of a class: moodle, canvas, brightspace, blackboard, ilias, sakai, gradescope, github[:PREFIX], folders",
         ),
     ] = None,
     groups: Annotated[

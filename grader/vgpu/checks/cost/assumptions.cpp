@@ -68,6 +68,11 @@ std::string Breach::text() const {
     case What::zero_divisor:
       does = "divides an integer by zero, whose result PTX leaves open";
       break;
+    case What::stack:
+      does =
+          "needs a stack whose depth only the run decides (recursion, alloca), for which a GPU may have too little "
+          "room";
+      break;
     case What::split_barrier:
       does = "is a barrier that some lanes of a warp come to while others of it wait at another, which PTX leaves open";
       break;

@@ -26,7 +26,7 @@ struct Breach {
     values,       ///< it computes with more different values than are kept
     failed_call,  ///< a call of the CUDA runtime fails
     overlap,      ///< a copy on the device is between places that overlap
-    clock,        ///< the nine of Dependence
+    clock,        ///< the ten of Dependence
     place,
     active_lanes,
     barrier_state,
@@ -34,6 +34,7 @@ struct Breach {
     discarded,
     absent_lane,
     zero_divisor,
+    stack,
     split_barrier,
     lane_order,      ///< lanes of a warp change the same place by one atomic, and their order shows
     lane_exchange,   ///< lanes of a warp exchange values by several strong accesses to global memory

@@ -192,7 +192,8 @@ void StreamRaces::report_host_race(const Done& work, const AccessedSpan& touched
                          may_happen_to(access, hazard), waiting,
                          work.is_looked_at && !work.has_host_fence
                              ? ", or __threadfence_system() in the kernel before it sets what the host looks at"
-                             : "");
+                         : access.writes && access.gives_back.empty() ? ", or write it before"
+                                                                      : "");
   findings_.add(std::move(f));
 }
 

@@ -49,7 +49,8 @@ class Decoder {
         liveness_(function_, flow_),
         frame_(function_) {
     const auto kind = context.image->names_floats ? NamedElements::floats : NamedElements::words;
-    if (context.image->reports_dependences) dependences_ = dependences(function_, flow_, liveness_);
+    if (context.image->reports_dependences)
+      dependences_ = dependences(*context.image->module, function_, flow_, liveness_);
     if (context.image->names_elements) element_uses_ = element_uses(function_, kind);
   }
 

@@ -1,6 +1,7 @@
 #include "vgpu/core/decode/dependences.hpp"
 
 #include <algorithm>
+#include <set>
 #include <string_view>
 
 #include "vgpu/core/decode/opcodes.hpp"
@@ -36,12 +37,30 @@ std::optional<Dependence> dependence_of(const Operand& operand) {
   return std::nullopt;
 }
 
+/// Whether a function calls `target` by its name, or others that do; `seen` are those that are known not to.
+bool reaches(const ptx::Module& module, const ptx::Function& from, const ptx::Function& target,
+             std::set<const ptx::Function*>& seen) {
+  if (&from == &target) return true;
+  if (!seen.insert(&from).second) return false;
+  return std::ranges::any_of(from.instructions, [&](const Instruction& in) {
+    return in.opcode == "call" && std::ranges::any_of(in.operands, [&](const Operand& operand) {
+             const ptx::Function* const callee = module.find_function(operand.name);
+             return callee && reaches(module, *callee, target, seen);
+           });
+  });
+}
+
 }  // namespace
 
-std::vector<std::optional<Dependence>> dependences(const ptx::Function& function, const ControlFlow& flow,
-                                                   const Liveness& liveness) {
+std::vector<std::optional<Dependence>> dependences(const ptx::Module& module, const ptx::Function& function,
+                                                   const ControlFlow& flow, const Liveness& liveness) {
   const Waiting waiting(function, flow, liveness);
   std::vector<std::optional<Dependence>> found(function.instructions.size());
+  std::set<const ptx::Function*> seen;
+  const auto recurs = [&](const Operand& operand) {
+    const ptx::Function* const callee = module.find_function(operand.name);
+    return callee && reaches(module, *callee, function, seen);
+  };
   for (std::uint32_t k = 0; k < found.size(); ++k) {
     const Instruction& in = function.instructions[k];
     if (waiting.has(k)) continue;
@@ -58,6 +77,8 @@ std::vector<std::optional<Dependence>> dependences(const ptx::Function& function
       if (!waiting.is_only_for_waiting(k)) found[k] = Dependence::barrier_state;
     } else if (in.opcode == "call" && std::ranges::find(in.operands, "malloc", &Operand::name) != in.operands.end()) {
       found[k] = Dependence::heap_place;
+    } else if (in.opcode == "alloca" || (in.opcode == "call" && std::ranges::any_of(in.operands, recurs))) {
+      found[k] = Dependence::stack;
     } else if (in.opcode == "discard") {
       found[k] = Dependence::discarded;
     }

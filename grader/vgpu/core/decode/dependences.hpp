@@ -13,7 +13,7 @@ namespace scanlab::vgpu {
 
 /// By instruction of `function`: what its result depends on. A loop that only waits for a barrier object depends on
 /// nothing, nor does a clock that only decides how long such a loop sleeps.
-std::vector<std::optional<Dependence>> dependences(const ptx::Function& function, const ControlFlow& flow,
-                                                   const Liveness& liveness);
+std::vector<std::optional<Dependence>> dependences(const ptx::Module& module, const ptx::Function& function,
+                                                   const ControlFlow& flow, const Liveness& liveness);
 
 }  // namespace scanlab::vgpu

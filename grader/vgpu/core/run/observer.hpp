@@ -113,6 +113,7 @@ enum class Dependence : std::uint8_t {
   discarded,      ///< what memory holds behind a discard
   absent_lane,    ///< what a shuffle gets from a lane that takes no part in it
   zero_divisor,   ///< an integer division by zero
+  stack,          ///< a stack whose depth only the run decides: recursion, alloca
   split_barrier,  ///< that lanes of a warp come to a barrier by different instructions, where all have to come by one
 };
 
