@@ -301,7 +301,8 @@ def grade(
         typer.Option(
             "--from",
             metavar="KIND",
-            help="of a class: moodle, canvas, brightspace, blackboard, ilias, sakai, gradescope, github[:PREFIX], folders",
+            help="of a class: moodle, canvas, brightspace, blackboard, ilias, sakai, gradescope, github[:PREFIX] "
+            "or folders",
         ),
     ] = None,
     groups: Annotated[
