@@ -83,6 +83,21 @@ def test_marks_and_line_ends_stay(
         assert done.stdout == texts[1]
 
 
+@pytest.mark.parametrize("name", ["canvas", "moodle"])
+def test_a_stranger_is_left_out_and_listed(name: str, scanlab: Scanlab, tmp_path: Path) -> None:
+    good = grade(KOGGE_STONE, [check("inclusive", 61, 61), check("barriers", 39, 39)])
+    store = write_store(tmp_path / "results", [record("s0001", student(1), good), record("ghost", None, good)])
+    before = CANVAS if name == "canvas" else MOODLE
+    done = scanlab("export", store, "--format", name, "--gradebook", put(tmp_path, before))
+    assert done.returncode == 0, done.stderr.decode()
+    assert "on no roster and in no row, and left out: ghost" in done.stderr.decode()
+    assert len(changed(before, done.stdout)) == 1
+    store = write_store(tmp_path / "other", [record("s9999", student(9999), good), record("s0001", student(1), good)])
+    done = scanlab("export", store, "--format", name, "--gradebook", put(tmp_path, before))
+    assert done.returncode == 2
+    assert "s9999: downloaded.csv has no row for it" in done.stderr.decode()
+
+
 def test_semicolons_and_decimal_commas(small_class: Path, scanlab: Scanlab, tmp_path: Path) -> None:
     before = (
         b"Student;ID;SIS User ID;SIS Login ID;Section;02_kogge_stone (4712)\n"

@@ -27,6 +27,8 @@ class Refusals:
     """Why nothing is written: each reason, with those whom it concerns."""
 
     reasons: dict[str, list[str]] = field(default_factory=dict)
+    strangers: list[str] = field(default_factory=list)
+    """Those on no roster who have no row: they are left out, and refuse nothing."""
 
     def add(self, who: str, reason: str) -> None:
         """Add a reason for one submission, or for one line of the file."""
@@ -63,7 +65,8 @@ def match(
     """Return the row of each submission by its key, and why there is none.
 
     A submission is a row when an identifier of it stands in that row, and in no other. With `only`, the name of a
-    column, no other column counts. Names of people are never compared: two may have the same.
+    column, no other column counts. Names of people are never compared: two may have the same. Whoever is on no roster
+    and has no row is left out.
     """
     refusals = Refusals()
     columns = {column for _, identity in records for column in identity}
@@ -83,6 +86,7 @@ def match(
                     lost = lost or f"{column!r} in line {row.line}: {why}"
                 elif text := folded(row.text(at)):
                     index.setdefault((column, text), []).append(row)
+    has_roster = any(record.student for record, _ in records)
     found: dict[str, Row] = {}
     owners: dict[int, str] = {}
     for record, identity in records:
@@ -100,6 +104,8 @@ def match(
         elif at:
             listed = " and ".join(str(line) for line in sorted(at))
             refusals.add(record.key, f"lines {listed} of {name} may be meant; name the identifying column with --match")
+        elif has_roster and record.student is None and not record.claims:
+            refusals.strangers.append(record.key)
         else:
             known = ", ".join(sorted({one_line(text) for _, text in names})) or "no identifier: not on the roster"
             advice = lost or f"--without {record.key} leaves it out"
@@ -156,8 +162,8 @@ class Column:
             self.lowered.append(both)
         self.sheet.change(row, self.at, text.replace(".", ",") if self.has_comma else text)
 
-    def notes(self, untouched: Sequence[str]) -> list[str]:
-        """Return what a person should know of the column, and of the rows that were left as they were."""
+    def notes(self, untouched: Sequence[str], strangers: Sequence[str]) -> list[str]:
+        """Return what a person should know of the column, of the rows that stay, and of whom no row is."""
         counted = [f"{self.filled} filled, {self.raised} raised, {len(self.lowered)} lowered"]
         counted += [f"{len(self.replaced)} in place of a text"] if self.replaced else []
         found = [
@@ -168,6 +174,8 @@ class Column:
             for what, names in (("lowered", self.lowered), ("in place of a text", self.replaced))
             if names
         ]
+        if strangers:
+            found.append(f"on no roster and in no row, and left out: {_some(strangers, MOST_NAMED)}")
         if untouched:
             found.append(f"without a result, and left as they were: {_some(untouched, 20)}")
         return found
