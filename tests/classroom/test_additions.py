@@ -121,9 +121,28 @@ def test_a_roster_that_gives_work_to_another_student_is_refused(tmp_path: Path) 
     put(tmp_path / "pile", "one", "text")
     known = with_roster(tmp_path, "s0001,Student 1,one\n")
     now = with_roster(tmp_path, "s0002,Student 2,one\n", known)
-    assert differences(known, now) == ["the roster: one is s0001 then, s0002 now"]
+    assert differences(known, now)[-1] == "the roster: one is s0001 then, s0002 now"
     assert differences(known, with_roster(tmp_path, "s0002,Student 2,two\n", known)) == [
-        "the roster: one is s0001 then, nobody now"
+        "the roster: 1 of 1 students are on it no more"
+    ]
+
+
+def test_who_has_left_the_course_keeps_what_they_have_and_stops_nobody(tmp_path: Path) -> None:
+    for name in ("one", "two", "three"):
+        put(tmp_path / "pile", name, name)
+    everyone = "".join(f"s000{at},Student {at},{name}\n" for at, name in enumerate(("one", "two", "three"), 1))
+    known = with_roster(tmp_path, everyone)
+    put(tmp_path / "pile", "two", "more")
+    now = with_roster(tmp_path, everyone.replace("s0002,Student 2,two\n", ""), known)
+    assert differences(known, now) == []
+    added = add(known, now)
+    assert added.dropped == ("s0002",)
+    left = next(one for one in added.taken_in.submissions if one.key == "s0002")
+    assert left.student
+    assert left.student.id == "s0002"
+    assert not left.questions
+    assert differences(known, with_roster(tmp_path, "s0009,Student 9,nine\n", known)) == [
+        "the roster: 3 of 3 students are on it no more"
     ]
 
 

@@ -26,6 +26,8 @@ class Added:
     """Keys of those who have handed in more: files, or what could not be taken."""
     found: tuple[str, ...] = ()
     """Keys of those whose work was graded, and who are on the roster only now."""
+    dropped: tuple[str, ...] = ()
+    """Keys of those who are on the roster no more: what they have stays."""
     course: tuple[str, ...] = ()
     """What is different in the course file."""
 
@@ -60,14 +62,18 @@ def add(known: Class, now: Class) -> Added:
         }
     )
     new = tuple(one.key for one in now.submissions if one.key not in before)
-    return Added(taken_in, new, tuple(again), tuple(found), changed)
+    return Added(taken_in, new, tuple(again), tuple(found), _dropped(known, now), changed)
 
 
 def _more(old: Submission, now: Submission, labs: Sequence[str]) -> Submission:
     """Return a submission with the attempts, problems and questions of `now` that are new; `old` where none are."""
     files = [file for lab in labs for file in _attempts(_at(old, lab), _at(now, lab))]
     known = {question.id for question in old.questions}
-    questions = [question for question in now.questions if question.id not in known]
+    questions = [
+        question
+        for question in now.questions
+        if question.id not in known and not (old.student and question.kind == "who")
+    ]
     problems = [problem for problem in now.problems if problem not in old.problems]
     if len(files) == len(old.files) and not problems and not questions:
         return old
@@ -153,11 +159,23 @@ def differences(known: Class, now: Class) -> list[str]:
         if known.kit.get(part) != now.kit.get(part)
     ]
     by_key = {one.key: one for one in known.submissions}
+    dropped = _dropped(known, now)
+    had = sum(one.student is not None for one in known.submissions)
+    if 2 * len(dropped) > had:
+        lines.append(f"the roster: {len(dropped)} of {had} students are on it no more")
     for one in now.submissions:
         old = by_key.get(one.key)
-        if old and _who(old) != _who(one) and not _is_known_now(known, old, one):
+        has_left = one.key in dropped and one.student is None
+        if old and _who(old) != _who(one) and not has_left and not _is_known_now(known, old, one):
             lines.append(f"the roster: {one.origin} is {_who(old)} then, {_who(one)} now")
     return lines
+
+
+def _dropped(known: Class, now: Class) -> tuple[str, ...]:
+    """Return the keys of students whom the roster of `now` does not have any more."""
+    there = {student.id for student in now.students()}
+    left = (one for one in known.submissions if one.student and one.student.id not in there)
+    return tuple(one.key for one in left) if now.has_roster and there else ()
 
 
 def _is_known_now(known: Class, old: Submission, now: Submission) -> bool:

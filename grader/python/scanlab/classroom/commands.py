@@ -334,6 +334,11 @@ def _report_added(store: "Store", known: "Class", added: "Added") -> None:
     print(f"  {graded} graded before, {len(added.new)} new{more}", flush=True)
     if added.found:
         print(f"  {len(added.found)} on the roster now, whose work was nobody's: {_listed(added.found)}", flush=True)
+    if added.dropped:
+        print(
+            f"  {len(added.dropped)} on the roster no more, who keep what they have: {_listed(added.dropped)}",
+            flush=True,
+        )
     if added.course:
         print("  the course file has changed, and points are made anew from the same results:")
         _lines(added.course)
