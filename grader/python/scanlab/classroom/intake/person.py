@@ -171,7 +171,8 @@ class Person:
                     continue
                 file = _File(handing, placed, texts.read(placed.item.data or b""))
                 lab = names.of_file(placed.parts)
-                hint = None if lab or is_of_kit(placed.parts, roots) else names.hinted(placed.parts)
+                is_in_its_place = is_of_kit(placed.parts, roots) or any(map(names.of_folder, placed.parts[:-1]))
+                hint = None if lab or is_in_its_place else names.hinted(placed.parts)
                 if lab in chosen:
                     found.setdefault(str(lab), []).append(file)
                 elif hint in chosen:
@@ -179,8 +180,11 @@ class Person:
                 elif lab is None and not is_of_kit(placed.parts, roots):
                     unnamed.append(file)
         for lab, files in hinted.items():
-            named = found.get(lab)
-            found[lab] = [*named, *(file for file in files if file.is_work)] if named else _programs(files)
+            if named := found.get(lab):
+                own = [file for file in files if names.hinted(file.placed.parts[-1:]) == lab]
+                found[lab] = [*named, *(file for file in own if file.is_work)]
+            else:
+                found[lab] = _programs(files)
         self._take(found, unnamed)
         self._ask_for_refused()
         self._ask_for_others()

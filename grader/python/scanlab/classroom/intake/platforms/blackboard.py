@@ -6,16 +6,42 @@ pattern of several public scripts that sort such exports.
 """
 
 import re
+from dataclasses import dataclass
 from datetime import datetime
 
 from scanlab.classroom.intake.handing import Handing, Placed, Who, in_json
 from scanlab.classroom.intake.items import Item, printable
 from scanlab.classroom.intake.platforms.platform import Pile, Platform, Read
 
-NAME = re.compile(
-    r"(?P<before>.+?_.+?)_attempt_(?P<time>\d{4}(?:-\d{2}){5})(?:_(?P<rest>.+)|(?P<text>\.txt))", re.DOTALL
-)
-SAYS = re.compile(rb"\A(?:\xef\xbb\xbf)?[^\r\n:]{1,40}:[ \t]*(?P<name>[^\r\n]{1,300}?)[ \t]*\((?P<user>[^()\r\n]+)\)")
+ATTEMPT = re.compile(r"_attempt_(?P<time>\d{4}(?:-\d{2}){5})(?P<rest>_.|\.txt\Z)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Name:
+    """A name in Blackboard's form."""
+
+    before: str
+    """The assignment and the user's name."""
+    time: str
+    rest: str
+    """The file's own name; empty: it is Blackboard's text about the attempt."""
+
+
+def read_name(name: str) -> Name | None:
+    """Return the parts of a name; None where it has not Blackboard's form. What a student has named comes last."""
+    found = ATTEMPT.search(name)
+    if not found or "_" not in name[1 : found.start() - 1]:
+        return None
+    return Name(
+        name[: found.start()], found["time"], "" if found["rest"] == ".txt" else name[found.start("rest") + 1 :]
+    )
+
+
+def said_in(data: bytes) -> Who | None:
+    """Return whom Blackboard's text names in its first line, `Name: Ann One (aone)`; None for any other text."""
+    line = data.removeprefix(b"\xef\xbb\xbf").partition(b"\n")[0].decode("utf-8", "replace").strip()
+    name, bracket, user = line.partition(":")[2].rpartition("(")
+    return Who(name.strip(), (user[:-1].strip(),)) if bracket and user.endswith(")") else None
 
 
 def _reader(pile: Pile) -> Read:
@@ -24,35 +50,42 @@ def _reader(pile: Pile) -> Read:
 
     def read(item: Item) -> tuple[Handing, Placed] | None:
         top, *inner = item.parts
-        found = NAME.fullmatch(top)
+        found = read_name(top)
         if not found:
             return None
-        who, at = users[found["before"]], datetime.strptime(found["time"], "%Y-%m-%d-%H-%M-%S").isoformat()
+        who, at = users[found.before], _time(found.time)
         owner = f"blackboard {in_json(who.exact[0])}"
-        origin = printable(f"{found['before']}_attempt_{found['time']}")
+        origin = printable(f"{found.before}_attempt_{found.time}")
         metadata = {"platform_user": printable(who.exact[0])}
-        handing = Handing("blackboard", owner, origin, (who,), at, submitted_at=at, metadata=metadata)
-        if found["text"]:
+        handing = Handing("blackboard", owner, origin, (who,), found.time, submitted_at=at, metadata=metadata)
+        if not found.rest:
             item = Item(item.parts, is_folder=True)  # Blackboard's own: it shows that there is a submission
-        return handing, Placed((found["rest"] or top, *inner), item)
+        return handing, Placed((found.rest or top, *inner), item)
 
     return read
 
 
 def _users(pile: Pile) -> dict[str, Who]:
     """Return who is meant by what stands before `_attempt_`."""
-    befores = {found["before"]: "" for top in pile.tops if (found := NAME.fullmatch(top))}
+    named = {top: found for top in pile.tops if (found := read_name(top))}
+    befores = {found.before for found in named.values()}
     said: dict[str, Who] = {}
-    for top in pile.tops:
-        found = NAME.fullmatch(top)
-        if found and found["text"] and (about := SAYS.match(pile.data_of(top) or b"")):
-            user = about["user"].decode("utf-8", "replace").strip()
-            if found["before"].endswith(f"_{user}"):
-                said[found["before"]] = Who(about["name"].decode("utf-8", "replace"), (user,))
+    for top, found in named.items():
+        who = said_in(pile.data_of(top) or b"") if not found.rest else None
+        if who and found.before.endswith(f"_{who.exact[0]}"):
+            said[found.before] = who
     first, last = min(befores, default=""), max(befores, default="")
     same = next((at for at, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), 0)
     shared = first[: first.rfind("_", 0, same) + 1]
     return {before: said.get(before) or Who("", (_user(before, shared, pile),)) for before in befores}
+
+
+def _time(text: str) -> str | None:
+    """Return a time in ISO 8601, without an offset; None for digits that are none."""
+    try:
+        return datetime.strptime(text, "%Y-%m-%d-%H-%M-%S").isoformat()
+    except ValueError:
+        return None
 
 
 def _user(before: str, shared: str, pile: Pile) -> str:
@@ -62,4 +95,4 @@ def _user(before: str, shared: str, pile: Pile) -> str:
     return known[0] if len(known) == 1 else before.removeprefix(shared) if shared else ends[-1]
 
 
-BLACKBOARD = Platform("blackboard", _reader, NAME.fullmatch)
+BLACKBOARD = Platform("blackboard", _reader, read_name)
