@@ -142,6 +142,15 @@ CASES: dict[str, tuple[str, str, str]] = {
         + AND
         + "  if (i < n) d_y[i] = depth(t % 8) == t % 8 ? s_xy[t] : identity();",
     ),
+    "a function calls itself through a pointer": (
+        "tested, not proved: .* needs a stack whose depth only the run decides",
+        AND.join((FUNCTION, STORE)),
+        "__device__ int (*down)(int);\n__device__ __noinline__ int depth(int k) {\n  volatile int own = k;\n"
+        "  if (k <= 0) return 0;\n  volatile int rest = down(own - 1);\n  return rest + 1;\n}\n"
+        + FUNCTION
+        + AND
+        + "  down = depth;\n  if (i < n) d_y[i] = depth(t % 8) == t % 8 ? s_xy[t] : identity();",
+    ),
     "a function that is called does not call itself": (
         PROVED,
         AND.join((FUNCTION, STORE)),

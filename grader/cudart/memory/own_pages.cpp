@@ -180,9 +180,8 @@ __attribute__((weak)) void* calloc(std::size_t count, std::size_t bytes) noexcep
 __attribute__((weak)) void free(void* block) noexcept {
   report_free(block, __builtin_return_address(0));
   if (in_device_window(block)) {
-    say("free: the pointer is CUDA's; memory of cudaMallocHost or cudaHostAlloc is given back with cudaFreeHost, and "
-        "of "
-        "cudaMalloc or cudaMallocManaged with cudaFree");
+    say("free: the pointer is CUDA's; what cudaMallocHost or cudaHostAlloc gave goes back with cudaFreeHost, what "
+        "cudaMalloc or cudaMallocManaged gave with cudaFree");
     std::abort();
   }
   if (is_own(block))

@@ -4,6 +4,7 @@
 #include <set>
 #include <string_view>
 
+#include "vgpu/core/decode/image.hpp"
 #include "vgpu/core/decode/opcodes.hpp"
 #include "vgpu/core/decode/waiting.hpp"
 
@@ -37,17 +38,35 @@ std::optional<Dependence> dependence_of(const Operand& operand) {
   return std::nullopt;
 }
 
-/// Whether a function calls `target` by its name, or others that do; `seen` are those that are known not to.
+/// Which functions an instruction may call, also by a pointer.
+std::vector<const ptx::Function*> callees(const ptx::Module& module, const Instruction& in) {
+  std::vector<const ptx::Function*> found;
+  if (in.opcode != "call") return found;
+  const auto add = [&](const std::string& name) {
+    if (const ptx::Function* const callee = module.find_function(name)) found.push_back(callee);
+  };
+  for (const Operand& operand : in.operands) add(operand.name);
+  if (calls_indirectly(in))
+    for (const std::string& name : addresses_taken(module)) add(name);
+  return found;
+}
+
+/// Whether a function may call `target`, or others that do; `seen` are those on the way, and those that do not.
 bool reaches(const ptx::Module& module, const ptx::Function& from, const ptx::Function& target,
              std::set<const ptx::Function*>& seen) {
   if (&from == &target) return true;
   if (!seen.insert(&from).second) return false;
   return std::ranges::any_of(from.instructions, [&](const Instruction& in) {
-    return in.opcode == "call" && std::ranges::any_of(in.operands, [&](const Operand& operand) {
-             const ptx::Function* const callee = module.find_function(operand.name);
-             return callee && reaches(module, *callee, target, seen);
-           });
+    return std::ranges::any_of(callees(module, in),
+                               [&](const ptx::Function* callee) { return reaches(module, *callee, target, seen); });
   });
+}
+
+/// Whether a call in `function` may come back to it.
+bool recurs(const ptx::Module& module, const ptx::Function& function, const Instruction& call) {
+  std::set<const ptx::Function*> seen;
+  return std::ranges::any_of(callees(module, call),
+                             [&](const ptx::Function* callee) { return reaches(module, *callee, function, seen); });
 }
 
 }  // namespace
@@ -56,11 +75,6 @@ std::vector<std::optional<Dependence>> dependences(const ptx::Module& module, co
                                                    const ControlFlow& flow, const Liveness& liveness) {
   const Waiting waiting(function, flow, liveness);
   std::vector<std::optional<Dependence>> found(function.instructions.size());
-  std::set<const ptx::Function*> seen;
-  const auto recurs = [&](const Operand& operand) {
-    const ptx::Function* const callee = module.find_function(operand.name);
-    return callee && reaches(module, *callee, function, seen);
-  };
   for (std::uint32_t k = 0; k < found.size(); ++k) {
     const Instruction& in = function.instructions[k];
     if (waiting.has(k)) continue;
@@ -77,7 +91,7 @@ std::vector<std::optional<Dependence>> dependences(const ptx::Module& module, co
       if (!waiting.is_only_for_waiting(k)) found[k] = Dependence::barrier_state;
     } else if (in.opcode == "call" && std::ranges::find(in.operands, "malloc", &Operand::name) != in.operands.end()) {
       found[k] = Dependence::heap_place;
-    } else if (in.opcode == "alloca" || (in.opcode == "call" && std::ranges::any_of(in.operands, recurs))) {
+    } else if (in.opcode == "alloca" || recurs(module, function, in)) {
       found[k] = Dependence::stack;
     } else if (in.opcode == "discard") {
       found[k] = Dependence::discarded;

@@ -24,15 +24,13 @@ void names_in(const ptx::Operand& o, std::unordered_set<std::string>& names) {
   for (const ptx::Operand& e : o.elements) names_in(e, names);
 }
 
-bool calls_indirectly(const ptx::Function& f) {
-  return std::any_of(f.instructions.begin(), f.instructions.end(), [](const ptx::Instruction& in) {
-    const auto is_register = [](const ptx::Operand& o) { return o.kind == ptx::Operand::Kind::reg; };
-    return in.opcode == "call" && std::any_of(in.operands.begin(), in.operands.end(), is_register);
-  });
+}  // namespace
+
+bool calls_indirectly(const ptx::Instruction& in) {
+  const auto is_register = [](const ptx::Operand& o) { return o.kind == ptx::Operand::Kind::reg; };
+  return in.opcode == "call" && std::any_of(in.operands.begin(), in.operands.end(), is_register);
 }
 
-/// What an indirect call may reach: every symbol whose address is taken anywhere in the module, since a function
-/// pointer may also come from the host or from another kernel.
 std::unordered_set<std::string> addresses_taken(const ptx::Module& module) {
   std::unordered_set<std::string> names;
   for (const ptx::Variable& v : module.variables)
@@ -43,6 +41,8 @@ std::unordered_set<std::string> addresses_taken(const ptx::Module& module) {
         for (const ptx::Operand& o : in.operands) names_in(o, names);
   return names;
 }
+
+namespace {
 
 /// Every symbol that `kernel` and the functions it reaches mention, and these functions.
 struct Reached {
@@ -66,7 +66,7 @@ Reached reach(const ptx::Module& module, const ptx::Function& kernel) {
     for (const ptx::Instruction& in : f->instructions)
       for (const ptx::Operand& o : in.operands) names_in(o, names);
     for (const std::string& name : names) follow(name);
-    if (calls_indirectly(*f))
+    if (std::ranges::any_of(f->instructions, calls_indirectly))
       for (const std::string& name : addresses_taken(module)) follow(name);
     r.names.merge(names);
   }

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "vgpu/core/decode/affine_accesses.hpp"
@@ -113,6 +114,12 @@ struct Image : ImageOptions {
 /// symbol that is not known, with its source line.
 std::unique_ptr<Image> make_image(const ptx::Module& module, const ptx::Function& kernel, const SymbolTable& symbols,
                                   const ImageOptions& options);
+
+/// Whether it is a call through a register.
+bool calls_indirectly(const ptx::Instruction& instruction);
+/// What an indirect call may reach: every symbol whose address is taken anywhere in the module, since a function
+/// pointer may also come from the host or from another kernel.
+std::unordered_set<std::string> addresses_taken(const ptx::Module& module);
 
 /// Offsets of kernel parameters in the parameter buffer; returns the buffer's size.
 std::uint32_t layout_parameters(const ptx::Function& kernel, std::vector<std::uint32_t>& offsets);
