@@ -30,6 +30,18 @@ ONE_CALL = Options(n=100, schedule="in_order")
 
 PROVED = "proved for n = 100: these calls' launches are right for every input"
 LOOKS = "tested, not proved: .* looks at what an element is"
+PEEK = "  SCANLAB_CUDA_CHECK(cudaPeekAtLastError());"
+OBJECT = (
+    "  __shared__ alignas(8) unsigned long long s_object;\n"
+    "  const auto object = static_cast<unsigned>(__cvta_generic_to_shared(&s_object));\n"
+    '  if (t == 0) asm volatile("mbarrier.init.shared.b64 [%0], 1024;" ::"r"(object) : "memory");\n  __syncthreads();\n'
+)
+POLICY = '  unsigned long long policy;\n  asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));\n'
+GIVEN = (
+    "  unsigned other = 0;\n  if (t % 32 < 16) other = __shfl_sync(0xffffu, t, LANE);\n  if (i == 0) given = other;\n"
+    "  if (i < n) d_y[i] = s_xy[t];"
+)
+READ = PEEK + "\n  unsigned h_given = 0;\n  cudaMemcpyFromSymbol(&h_given, given, 4);\n  if (h_given == 123456) return;"
 UNWRITTEN = "tested, not proved: .* computes with what nobody has written"
 """What is said where a proof ends: patterns."""
 
@@ -296,6 +308,20 @@ CASES: dict[str, tuple[str, str, str]] = {
         LAUNCH,
         "  if (__builtin_ia32_rdtsc() == 7) return;\n" + LAUNCH,
     ),
+    "the host approximates as its processor does": (
+        r"tested, not proved: .* has the instruction v?rcpps, which",
+        AND.join((FUNCTION, LAUNCH)),
+        "#include <immintrin.h>\n"
+        + FUNCTION
+        + AND
+        + "  if (_mm_cvtss_f32(_mm_rcp_ps(_mm_set1_ps(n))) == 7.f) return;\n"
+        + LAUNCH,
+    ),
+    "the host asks what was set before": (
+        "tested, not proved: .* uses sync_with_stdio",
+        LAUNCH,
+        "  if (!std::ios_base::sync_with_stdio(false) && n == 99999) return;\n" + LAUNCH,
+    ),
     "the host asks for the size of a file": (
         r"tested, not proved: .* uses stat, which is not known",
         LAUNCH,
@@ -342,6 +368,63 @@ CASES: dict[str, tuple[str, str, str]] = {
         "  void* place = malloc(16);\n  const bool is_there = reinterpret_cast<std::uintptr_t>(place) % 4099 == 7;\n"
         "  free(place);\n  if (i < n) d_y[i] = is_there ? identity() : s_xy[t];",
     ),
+    "lanes that name others wait for each other": (
+        "tested, not proved: .* waits for lanes whose masks are not the same",
+        STORE,
+        "  __syncwarp(t % 32 == 0 ? 3u : ~0u);\n  if (i < n) d_y[i] = s_xy[t];",
+    ),
+    "halves of a warp wait by masks of their own": (
+        PROVED,
+        STORE,
+        "  __syncwarp(t % 32 < 16 ? 0xffffu : 0xffff0000u);\n  if (i < n) d_y[i] = s_xy[t];",
+    ),
+    "the host reads what an absent lane gives": (
+        "tested, not proved: the host reads what nobody has written, or what a lane gives that takes no part",
+        AND.join((FUNCTION, STORE, PEEK)),
+        AND.join(("__device__ unsigned given;\n" + FUNCTION, GIVEN.replace("LANE", "20"), READ)),
+    ),
+    "the host reads what a lane gives": (
+        PROVED,
+        AND.join((FUNCTION, STORE, PEEK)),
+        AND.join(("__device__ unsigned given;\n" + FUNCTION, GIVEN.replace("LANE", "3"), READ)),
+    ),
+    "the host reads d_y before the call has written it": (
+        "tested, not proved: the host reads what nobody has written",
+        LAUNCH,
+        "  unsigned before = 0;\n  cudaMemcpy(&before, d_y, 4, cudaMemcpyDeviceToHost);\n"
+        "  if (before == 123456) return;\n" + LAUNCH,
+    ),
+    "the bits of a cache policy decide": (
+        "tested, not proved: .* uses bits that PTX leaves open, those of a cache policy",
+        STORE,
+        POLICY + "  if (i < n) d_y[i] = policy % 1000003 == 7 ? identity() : s_xy[t];",
+    ),
+    "a cache policy is a hint": (
+        PROVED,
+        STORE,
+        POLICY
+        + "  if (i < n)\n"
+        + '    asm volatile("st.global.L2::cache_hint.u32 [%0], %1, %2;" ::"l"(d_y + i), "r"(i), "l"(policy));\n'
+        + "  if (i < n) d_y[i] = s_xy[t];",
+    ),
+    "a barrier object's bits decide": (
+        r"tested, not proved: .* accesses a barrier object \(an mbarrier\)",
+        STORE,
+        OBJECT + "  if (i < n) d_y[i] = s_object % 1000003 == 7 ? identity() : s_xy[t];",
+    ),
+    "a barrier object is kept by a copy of bytes": (
+        r"tested, not proved: .* accesses a barrier object \(an mbarrier\)",
+        STORE,
+        OBJECT + "  if (t == 0) reinterpret_cast<volatile char*>(&s_object)[7] = 0;\n  if (i < n) d_y[i] = s_xy[t];",
+    ),
+    "memory that was a barrier object is plain memory again": (
+        PROVED,
+        STORE,
+        OBJECT
+        + '  if (t == 0) asm volatile("mbarrier.inval.shared.b64 [%0];" ::"r"(object) : "memory");\n'
+        + "  __syncthreads();\n  if (t == 0) s_object = n;\n  __syncthreads();\n"
+        + "  if (i < n) d_y[i] = s_object == n ? s_xy[t] : identity();",
+    ),
     "the format of a text decides": (
         LOOKS,
         STORE,
@@ -351,10 +434,7 @@ CASES: dict[str, tuple[str, str, str]] = {
     "a barrier object's phase decides": (
         "tested, not proved: .* asks how far a barrier object is",
         STORE,
-        "  __shared__ alignas(8) unsigned long long s_object;\n"
-        "  const auto object = static_cast<unsigned>(__cvta_generic_to_shared(&s_object));\n"
-        '  if (t == 0) asm volatile("mbarrier.init.shared.b64 [%0], 1024;" ::"r"(object) : "memory");\n'
-        "  __syncthreads();\n  unsigned long long phase;\n"
+        OBJECT + "  unsigned long long phase;\n"
         '  asm volatile("mbarrier.arrive.shared.b64 %0, [%1];" : "=l"(phase) : "r"(object) : "memory");\n'
         "  if (i < n) d_y[i] = phase % 1000003 == 7 ? identity() : s_xy[t];",
     ),

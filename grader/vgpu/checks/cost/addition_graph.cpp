@@ -288,7 +288,7 @@ void AdditionGraph::look_at_words(const AccessRun& run) {
 void AdditionGraph::atomic(const Access& access) {
   blocks_talk_ = blocks_talk_ || access.space == ptx::StateSpace::global;
   ThreadOrders::atomic(access);
-  if (access.phase || !access.block || !access.inst) return;
+  if (access.mbarrier != Access::Mbarrier::none || !access.block || !access.inst) return;
   for (const unsigned lane : lanes_in(access.mask))
     for (std::uint64_t at = access.at(lane) / 4 * 4; at < access.at(lane) + access.bytes; at += 4)
       if (!leaves_word(access, lane, at) && !(are_floats() && adds_floats(access)))

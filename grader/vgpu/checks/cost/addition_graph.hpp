@@ -87,14 +87,10 @@ class AdditionGraph : public ThreadOrders {
   /// another, and a launch without races does the same in every order of its blocks and warps.
   bool blocks_talk() const { return blocks_talk_; }
 
-  std::uint32_t interests() const override {
-    return Interest::work | Interest::plain_shared | ThreadOrders::interests();
-  }
+  std::uint32_t interests() const override { return Interest::work | ThreadOrders::interests(); }
   void kernel_begin(const KernelInfo& info) override;
   void combined(const Actor& actor, Mask mask, const std::uint64_t* earlier, const std::uint64_t* later,
                 const std::uint64_t* sum) override;
-  void load(const Access& access) override { loads({access}); }
-  void store(const Access& access) override { stores({access}); }
   void loads(const AccessRun& run) override { note(run, LaneExchanges::Effect::reads); }
   void stores(const AccessRun& run) override { note(run, LaneExchanges::Effect::writes); }
   void atomic(const Access& access) override;
@@ -118,10 +114,9 @@ class AdditionGraph : public ThreadOrders {
   std::uint32_t depth(Node node) const { return is_sum(node) ? sums_[node - inputs_ - 1].depth : 0; }
   void add(ElementName earlier, ElementName later, ElementName sum, const Adder& adder);
   void note(const AccessRun& run, LaneExchanges::Effect effect) {
-    if (run.first.order != Access::Order::weak) {
+    ThreadOrders::note(run, effect);
+    if (run.first.order != Access::Order::weak)
       blocks_talk_ = blocks_talk_ || run.first.space == ptx::StateSpace::global;
-      for (unsigned k = 0; k < run.count; ++k) note_strong(run.of(k), effect);
-    }
     if (is_narrow(run.first)) look_at_words(run);
   }
   void broken(Breach::What what, const Actor& actor) override;

@@ -21,6 +21,8 @@ std::string name_of(const SourcePlace& place) {
 
 std::string Breach::text() const {
   if (what == What::host) return "the host reads elements, or copies parts of them";
+  if (what == What::left)
+    return "the host reads what nobody has written, or what a lane gives that takes no part in a shuffle";
   if (what == What::work_order)
     return other.line == 0 && other.function.empty()
                ? "the order of the streams' work could not be followed"
@@ -76,6 +78,15 @@ std::string Breach::text() const {
     case What::split_barrier:
       does = "is a barrier that some lanes of a warp come to while others of it wait at another, which PTX leaves open";
       break;
+    case What::unequal_masks:
+      does = "waits for lanes whose masks are not the same, which PTX leaves open";
+      break;
+    case What::opaque_bits:
+      does = "uses bits that PTX leaves open, those of a cache policy";
+      break;
+    case What::barrier_bits:
+      does = "accesses a barrier object (an mbarrier), whose bits PTX leaves open, as if it were plain memory";
+      break;
     case What::lane_order:
       does = "changes one place by an atomic of several lanes of a warp, in one of the orders that they may take";
       break;
@@ -104,6 +115,7 @@ std::string Breach::text() const {
       does = "reads by a read-only load (__ldg, const and __restrict__) what the same launch may write";
       break;
     case What::host:
+    case What::left:
     case What::work_order:
     case What::mistake:
       break;
@@ -119,7 +131,9 @@ void Assumptions::leave(std::span<const std::byte> bytes) {
   for (std::size_t k = 0; k + sizeof(std::uint32_t) <= bytes.size(); k += sizeof(std::uint32_t)) {
     std::uint32_t word;
     std::memcpy(&word, bytes.data() + k, sizeof word);
-    if (left_.size() < most)
+    if (is_unwritten(word))
+      has_left_unwritten_ = true;
+    else if (left_.size() < most)
       left_.try_emplace(word, 0);
     else
       has_left_more_ = true;
@@ -149,10 +163,12 @@ std::vector<Breach> Assumptions::breaches(const IsElement& is_element, const std
       note(Breach::What::element, place);
   if (has_left_more_ || std::ranges::any_of(left_, [&](const auto& left) { return is_element(left.first); }))
     note(Breach::What::host, 0);
+  if (has_left_unwritten_) note(Breach::What::left, 0);
   std::vector<Breach> breaches;
   for (std::size_t k = 0; k < kinds; ++k) {
     const auto what = static_cast<Breach::What>(k);
-    if (first[k]) breaches.push_back({what, what == Breach::What::host ? SourcePlace{} : places[*first[k]]});
+    const bool has_place = what != Breach::What::host && what != Breach::What::left;
+    if (first[k]) breaches.push_back({what, has_place ? places[*first[k]] : SourcePlace{}});
   }
   return breaches;
 }

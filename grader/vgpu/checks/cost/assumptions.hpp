@@ -23,10 +23,11 @@ struct Breach {
     element,      ///< it does more with elements than move and add them
     host,         ///< elements, or parts of them, get to the host or are copied by the byte
     unwritten,    ///< it computes with what nobody has written
+    left,         ///< such words get to the host
     values,       ///< it computes with more different values than are kept
     failed_call,  ///< a call of the CUDA runtime fails
     overlap,      ///< a copy on the device is between places that overlap
-    clock,        ///< the ten of Dependence
+    clock,        ///< the twelve of Dependence
     place,
     active_lanes,
     barrier_state,
@@ -36,6 +37,9 @@ struct Breach {
     zero_divisor,
     stack,
     split_barrier,
+    unequal_masks,
+    opaque_bits,
+    barrier_bits,    ///< it reads or writes an mbarrier object by other instructions than those of mbarriers
     lane_order,      ///< lanes of a warp change the same place by one atomic, and their order shows
     lane_exchange,   ///< lanes of a warp exchange values by several strong accesses to global memory
     shared_order,    ///< threads of a block exchange values by atomic or volatile accesses to shared memory
@@ -49,7 +53,7 @@ struct Breach {
     mistake,         ///< one of the executions has a mistake
   };
   What what = What::element;
-  SourcePlace where;       ///< unknown for `host`; a call whose line is unknown is named as its function
+  SourcePlace where;       ///< unknown for `host` and `left`; a call whose line is unknown is named as its function
   SourcePlace other = {};  ///< of the other side of `work_order`
   std::string said = {};   ///< of a mistake: its headline
 
@@ -107,7 +111,8 @@ class Assumptions {
     }
   };
   std::unordered_map<Rearranged, Place, Hash> rearranged_;
-  bool has_left_more_ = false;  ///< than is kept
+  bool has_left_more_ = false;       ///< than is kept
+  bool has_left_unwritten_ = false;  ///< what nobody has written
   std::array<std::optional<Place>, kinds> first_;
 };
 

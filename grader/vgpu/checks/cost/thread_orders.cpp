@@ -7,14 +7,21 @@ namespace scanlab::vgpu {
 
 using What = Breach::What;
 
-void ThreadOrders::note_strong(const Access& a, LaneExchanges::Effect effect) {
-  if (a.order == Access::Order::weak || a.phase) return;
-  if (a.space == ptx::StateSpace::shared) return broken(What::shared_order, a.actor);
-  if (a.space == ptx::StateSpace::global && exchanges_.access(a, effect)) broken(What::lane_exchange, a.actor);
+void ThreadOrders::note_each(const AccessRun& run, LaneExchanges::Effect effect) {
+  for (unsigned k = 0; k < run.count; ++k) {
+    const Access a = run.of(k);
+    if (objects_.access(a)) broken(What::barrier_bits, a.actor);
+    if (a.order == Access::Order::weak || a.mbarrier != Access::Mbarrier::none) continue;
+    if (a.space == ptx::StateSpace::shared)
+      broken(What::shared_order, a.actor);
+    else if (a.space == ptx::StateSpace::global && exchanges_.access(a, effect))
+      broken(What::lane_exchange, a.actor);
+  }
 }
 
 void ThreadOrders::atomic(const Access& a) {
-  if (a.phase) return;
+  if (objects_.access(a)) broken(What::barrier_bits, a.actor);
+  if (a.mbarrier != Access::Mbarrier::none) return;
   if (orders_lanes(a)) broken(What::lane_order, a.actor);
   if (a.space == ptx::StateSpace::shared) return broken(What::shared_order, a.actor);
   if (a.space == ptx::StateSpace::global && exchanges_.atomic(a)) broken(What::lane_exchange, a.actor);

@@ -5,21 +5,28 @@
 
 #include "vgpu/checks/cost/assumptions.hpp"
 #include "vgpu/checks/cost/barrier_groups.hpp"
+#include "vgpu/checks/cost/barrier_objects.hpp"
 #include "vgpu/checks/cost/lane_exchanges.hpp"
 #include "vgpu/core/run/observer.hpp"
 
 namespace scanlab::vgpu {
 
-/// An observer that says of each access or barrier whether it shows such an order, as a Breach.
+/// An observer that says of each access or barrier whether it shows such an order, or the bits of an mbarrier object,
+/// as a Breach.
 class ThreadOrders : public Observer {
  public:
-  std::uint32_t interests() const override { return Interest::counted_arrivals | Interest::warp_syncs; }
+  std::uint32_t interests() const override {
+    return Interest::counted_arrivals | Interest::warp_syncs | Interest::plain_shared;
+  }
   void block_end(std::uint64_t block, std::uint32_t /*slot*/) override {
     if (const auto left = groups_.end(block)) broken(Breach::What::barrier_order, *left);
     exchanges_.end(block);
+    objects_.end(block);
   }
-  void load(const Access& access) override { note_strong(access, LaneExchanges::Effect::reads); }
-  void store(const Access& access) override { note_strong(access, LaneExchanges::Effect::writes); }
+  void load(const Access& access) override { loads({access}); }
+  void store(const Access& access) override { stores({access}); }
+  void loads(const AccessRun& run) override { note(run, LaneExchanges::Effect::reads); }
+  void stores(const AccessRun& run) override { note(run, LaneExchanges::Effect::writes); }
   void atomic(const Access& access) override;
   void barrier_arrive(const Actor& actor, Mask mask, std::uint32_t id, Arrival) override {
     groups_.arrive(actor, mask, id);
@@ -30,18 +37,24 @@ class ThreadOrders : public Observer {
   }
 
  protected:
-  /// A load or a store, of which only a strong one shows an order.
-  void note_strong(const Access& access, LaneExchanges::Effect effect);
+  /// Loads or stores, of which only strong ones show an order.
+  void note(const AccessRun& run, LaneExchanges::Effect effect) {
+    if (run.first.order != Access::Order::weak || objects_.may_meet(run.first)) note_each(run, effect);
+  }
   virtual void broken(Breach::What what, const Actor& actor) = 0;
   /// No block runs any more.
   void forget() {
     groups_ = {};
     exchanges_ = {};
+    objects_ = {};
   }
 
  private:
+  void note_each(const AccessRun& run, LaneExchanges::Effect effect);
+
   BarrierGroups groups_;
   LaneExchanges exchanges_;
+  BarrierObjects objects_;
 };
 
 /// Reports what of a run an exploration does not change: such orders, and what differs from run to run.

@@ -6,6 +6,7 @@
 
 #include "vgpu/core/decode/image.hpp"
 #include "vgpu/core/decode/opcodes.hpp"
+#include "vgpu/core/decode/operands.hpp"
 #include "vgpu/core/decode/waiting.hpp"
 
 namespace scanlab::vgpu {
@@ -69,6 +70,18 @@ bool recurs(const ptx::Module& module, const ptx::Function& function, const Inst
                              [&](const ptx::Function* callee) { return reaches(module, *callee, function, seen); });
 }
 
+/// Whether all that reads the cache policy that an instruction makes are memory instructions, as their policy.
+bool is_only_policy(const ptx::Function& function, const Instruction& made) {
+  bool is_only = true;
+  for (const Instruction& in : function.instructions)
+    for (std::size_t k = has_destination(in) ? 1 : 0; k < in.operands.size(); ++k)
+      for_each_register(in.operands[k], [&](std::int32_t r) {
+        if (r != made.operands[0].reg) return;
+        is_only = is_only && in.has("L2::cache_hint") && k + 1 == in.operands.size();
+      });
+  return is_only;
+}
+
 }  // namespace
 
 std::vector<std::optional<Dependence>> dependences(const ptx::Module& module, const ptx::Function& function,
@@ -93,6 +106,8 @@ std::vector<std::optional<Dependence>> dependences(const ptx::Module& module, co
       found[k] = Dependence::heap_place;
     } else if (in.opcode == "alloca" || recurs(module, function, in)) {
       found[k] = Dependence::stack;
+    } else if (in.opcode == "createpolicy" && !is_only_policy(function, in)) {
+      found[k] = Dependence::opaque_bits;
     } else if (in.opcode == "discard") {
       found[k] = Dependence::discarded;
     }

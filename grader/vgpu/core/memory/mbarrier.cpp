@@ -83,6 +83,8 @@ std::uint32_t count_of(Warp& w, const Inst* i, unsigned lane) {
   return count;
 }
 
+const Inst* invalidate(Warp& w, const Inst* i);
+
 enum class Copies : std::uint8_t { none, arrive };
 
 /// `phase`: at which each lane arrives, or which it saw complete.
@@ -92,6 +94,7 @@ void report(Warp& w, const Inst* i, Mask mask, const std::uint64_t* address, Acc
   Access a;
   a.phase = phase;
   a.is_async = copies == Copies::arrive;
+  a.mbarrier = i->run == invalidate ? Access::Mbarrier::ends : Access::Mbarrier::uses;
   a.actor = actor_of(w, i);
   a.space = StateSpace::shared;
   a.mask = mask;

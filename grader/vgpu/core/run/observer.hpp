@@ -72,6 +72,7 @@ struct Access : Pattern {
   enum class Scope : std::uint8_t { none, block, device, system } scope = Scope::none;
   bool is_async = false;      ///< cp.async: done at any time until it is waited for; of an mbarrier: by such copies
   bool is_read_only = false;  ///< ld.global.nc and ldu: undefined where any thread of the launch writes what is read
+  enum class Mbarrier : std::uint8_t { none, uses, ends } mbarrier = Mbarrier::none;  ///< what it does with an object
   const std::uint64_t* phase = nullptr;  ///< of each lane at an mbarrier, from 1: where it arrives, or saw it complete
   const Block* block = nullptr;          ///< of a load or a store
   const Inst* inst = nullptr;            ///< the same, for stored.hpp; none of an asynchronous copy
@@ -115,6 +116,8 @@ enum class Dependence : std::uint8_t {
   zero_divisor,   ///< an integer division by zero
   stack,          ///< a stack whose depth only the run decides: recursion, alloca
   split_barrier,  ///< that lanes of a warp come to a barrier by different instructions, where all have to come by one
+  unequal_masks,  ///< which lanes wait for each other, where a membermask names lanes that give another one
+  opaque_bits,    ///< bits that PTX leaves open: those of a cache policy
 };
 
 /// Which accesses the handlers of an image report, and to what.
@@ -166,8 +169,9 @@ class Observer {
   /// lane l's result is one of results[l], or the one behind it.
   virtual void rearranged(const Actor&, Mask, const std::uint32_t* /*words*/, const std::uint64_t* /*results*/,
                           unsigned /*bytes*/) {}
-  /// The lanes get something on which neither the input nor an order of blocks and warps decides: all but `absent_lane`
-  /// only where elements are names, or Device::reports_dependences asks for it.
+  /// The lanes get something on which neither the input nor an order of blocks and warps decides. What is found while
+  /// the code is decoded (decode/dependences.hpp) is reported only where elements are names, or
+  /// Device::reports_dependences asks for it.
   virtual void depends(const Actor&, Mask, Dependence) {}
   /// In an exploration: a strong access to global memory may return what stood there before the launch.
   virtual void may_read_initial(const Actor&, std::uint64_t /*address*/, std::uint32_t /*bytes*/) {}

@@ -78,7 +78,11 @@ void report_sync(const Warp& w, const Inst* i, Mask lanes, const std::uint32_t* 
     const std::uint32_t mask = members[std::countr_zero(lanes)];
     const Mask same = lanes & mask_where<std::uint32_t>(
                                   [&](auto& are_so, unsigned chunk) { are_so = vector_at(members, chunk) == mask; });
-    for (Observer* o : w.block->grid->observers) o->warp_sync(actor_of(w, i), same | (mask & ~w.alive), how);
+    const bool differ = (mask & w.alive & ~same) != 0;  // PTX has only lanes of the same membermask wait for each other
+    for (Observer* o : w.block->grid->observers) {
+      o->warp_sync(actor_of(w, i), same | (mask & ~w.alive), how);
+      if (differ) o->depends(actor_of(w, i), same, Dependence::unequal_masks);
+    }
     lanes &= ~same;
   }
 }

@@ -78,10 +78,11 @@ STEADY = _one_of(
 """What says the same whenever it is called with the same arguments and does not fail, or says nothing. What makes
 memory that host and device use at the same time is not in the list, nor what runs host code beside the device."""
 ASKS = _one_of(
-    r"std::ios_base::xalloc\(.*",
+    r"std::ios_base::(?:xalloc|sync_with_stdio)\(.*",
     r"std::locale::(?:locale\(.*(?:char|string).*\)|global\(.*)",
 )
-"""What of that does not, by its whole name: it counts calls, or asks the environment which locale there is."""
+"""What of that does not, by its whole name: it counts calls, says what was set before, or asks the environment which
+locale there is."""
 STREAMS = re.compile(r"std::(?:cout|cerr|clog)")
 """Variables of the C++ library that keep what is set in them, and where their output stands."""
 OF_THE_DEVICE = _one_of(
@@ -93,11 +94,13 @@ UNSTEADY_INSTRUCTION = re.compile(
     r"^ {0,16}[0-9a-f]{1,16}:[ \t]{1,16}"
     r"(?P<name>rdtscp?|rdpmc|rdrand|rdseed|rdpid|rdpkru|rdssp[dq]|(?:rd|wr)[fg]sbase|cpuid|xgetbv|s[gil]dt|str|smsw|lar|"
     r"lsl|ver[rw]|v?(?:st|ld)mxcsr|fn?st(?:sw|cw|env)|fld(?:cw|env)|fn?save|frstor|f?xrstors?(?:64)?|f?xsave(?:c|s|opt)?(?:64)?|"
-    r"(?:push|pop)f[qw]?|lahf|sahf|syscall|sysenter|int|in|out|mrs|msr|svc)\s",
+    r"(?:push|pop)f[qw]?|lahf|sahf|syscall|sysenter|int|in|out|mrs|msr|svc|v?rcp[ps]s|v?rsqrt[ps]s|vr(?:cp|sqrt)(?:14|28)[ps][sd]|"
+    r"f(?:sin|cos|sincos|ptan|patan|2xm1|yl2x|yl2xp1)|frecpe|frsqrte|urecpe|ursqrte)\s",
     re.MULTILINE,
 )
-"""Instructions of x86-64 and AArch64 that ask the processor or the system, or read or set what its registers keep from
-call to call (flags, modes of rounding), as objdump writes them."""
+"""Instructions of x86-64 and AArch64 that ask the processor or the system, read or set what its registers keep from
+call to call (flags, modes of rounding), or approximate as each processor does (1/x, 1/sqrt(x)), as objdump writes
+them."""
 
 
 @dataclass(frozen=True)
