@@ -27,6 +27,7 @@ class Problems:
         self.path = path
         self.lines = lines
         self._found: list[tuple[int, str]] = []
+        self._places: list[Place] = []
 
     def note(self, place: Place, said: str, beside: Place = ()) -> None:
         """Note a problem at `place`, whose last part names the key; `beside` is where the line is, if elsewhere."""
@@ -36,7 +37,12 @@ class Problems:
             position = f"[{place[-1] + 1}]" if isinstance(place[-1], int) else ""
             keys = [part for part in place if isinstance(part, str)]
             name = f"{keys[-1]}{position}: " if keys else ""
+        self._places.append(place)
         self._found.append((line, f"{shown(self.path)}:{line}: {name}{said}"))
+
+    def has_some_in(self, table: Place) -> bool:
+        """Return whether a problem was noted at one of the table's keys."""
+        return any(place[: len(table)] == table for place in self._places)
 
     def finish(self) -> None:
         """Raise UsageError with all problems in the order of their lines, if there are any."""

@@ -14,6 +14,7 @@ from scanlab.classroom.progress import duration
 from scanlab.course import seeds
 from scanlab.course.model import Course, CourseLab, Due, Extension, Terms
 from scanlab.course.problems import KINDS, Problems, choice, toml
+from scanlab.course.salvage import MISSING, salvaged
 from scanlab.course.tables import CheckTable, CourseTable, ExtensionTable, LabTable, OwnCheck, StudentTable, Visibility
 from scanlab.errors import UsageError
 from scanlab.judging import plan
@@ -77,12 +78,7 @@ class _Reader:
     # ---- the parts ---------------------------------------------------------------------------------------------------
 
     def read(self) -> Read:
-        try:
-            table = CourseTable.model_validate(self.data)
-        except ValidationError as error:
-            self.problems.explain(error, ())
-            self._checks_alone()
-            self.problems.finish()
+        table = self._table()
         zone = self._zone(table)
         secret = self._secret(table)
         labs, own = self._labs(table, zone)
@@ -101,14 +97,13 @@ class _Reader:
         seed = course.seed if secret is None else seeds.class_seed(secret)
         return Read(course, self.path, seed, secret, own, self.lines)
 
-    def _checks_alone(self) -> None:
-        """Look at the checks' own keys although something else is wrong: all is reported at once."""
-        labs = self.data.get("lab")
-        for i, lab in enumerate(labs if isinstance(labs, list) else []):
-            checks = lab.get("check") if isinstance(lab, dict) else None
-            for j, check in enumerate(checks if isinstance(checks, list) else []):
-                if isinstance(check, dict) and "kind" not in check:
-                    self._check_table(check, ("lab", i, "check", j))
+    def _table(self) -> CourseTable:
+        """Return the file's tables; where some are wrong, which is noted, what can be read of the others."""
+        try:
+            return CourseTable.model_validate(self.data)
+        except ValidationError as error:
+            self.problems.explain(error, ())
+            return salvaged(self.data)
 
     def _check_table(self, check: dict[str, Any], place: Place) -> CheckTable | None:
         try:
@@ -184,10 +179,12 @@ class _Reader:
 
     def _lab_name(self, wanted: str, place: Place, allowed: Iterable[str]) -> str | None:
         """Return a lab's whole name, from `02`, `kogge_stone` or the whole of it."""
-        names = list(allowed)
+        names = list(dict.fromkeys(allowed))
         spellings = {spelling: name for name in names for spelling in (name, name[3:], name[:2], name[:2].lstrip("0"))}
         if wanted in spellings:
             return spellings[wanted]
+        if wanted == MISSING:
+            return None
         near = difflib.get_close_matches(wanted, spellings, n=1, cutoff=0.5) if len(wanted) > 2 else []
         guess = f"did you mean {spellings[near[0]]}?" if near else f"there are {', '.join(names)}"
         self.wrong(place, f"no lab is called {wanted!r}; {guess}")
@@ -195,7 +192,7 @@ class _Reader:
 
     def _no_twins(self, names: list[str], array: str, key: str) -> None:
         for i, name in enumerate(names):
-            if name in names[:i]:
+            if name != MISSING and name in names[:i]:
                 first = line_of(self.lines, (array, names.index(name), key))
                 self.wrong((array, i, key), f"{name} stands in line {first} already")
 
@@ -205,17 +202,19 @@ class _Reader:
         named = [self._lab_name(lab.name, ("lab", i, "name"), self.kit) for i, lab in enumerate(table.lab)]
         self._no_twins([name or f"({i})" for i, name in enumerate(named)], "lab", "name")
         entries = [(i, lab, name) for i, (lab, name) in enumerate(zip(table.lab, named, strict=True)) if name]
+        self._look_at_nameless([i for i, name in enumerate(named) if not name], table, zone)
         if not table.lab:
             entries = [(-1, LabTable(name=name), name) for name in self.kit]
         for i, lab, name in sorted(entries, key=lambda entry: entry[2]):
             kit = self.kit[name]
+            is_whole = not self.problems.has_some_in(("lab", i))
             rubric, visibility, added = self._rubric(lab, kit, ("lab", i))
             late = lab.late or table.late
             due = self._due(lab.due, zone, ("lab", i, "due"))
             release = self._due(lab.release, zone, ("lab", i, "release"))
             if due and release and due.at <= release.at:
                 self.wrong(("lab", i, "due"), f"{name} is due no later than it is released, {toml(lab.release)}")
-            if lab.points is not None and lab.points != (sum_of := rubric.max_points()):
+            if is_whole and lab.points is not None and lab.points != (sum_of := rubric.max_points()):
                 said = f"the checks of {name} that need no GPU add up to {sum_of}"
                 self.wrong(("lab", i, "points"), f"{said}, not to {lab.points}; change it, or the checks' own points")
             if lab.late and lab.due is None:
@@ -236,6 +235,15 @@ class _Reader:
                 self.wrong(("lab", i), f"{name} has checks that are shown after_due_date, and no due date; give due")
             own[name] = added
         return found, own
+
+    def _look_at_nameless(self, numbers: Iterable[int], table: CourseTable, zone: str) -> None:
+        """Look at what can be wrong with labs of which it is not known which they are."""
+        for i in numbers:
+            for key in ("due", "release"):
+                self._due(getattr(table.lab[i], key), zone, ("lab", i, key))
+            for j, check in enumerate(table.lab[i].check):
+                if "kind" not in check:
+                    self._check_table(check, ("lab", i, "check", j))
 
     def _rubric(self, lab: LabTable, kit: Lab, place: Place) -> tuple[Rubric, dict[str, Visibility], tuple[str, ...]]:
         """Return the lab's rubric, who sees each check, and the names of the course's own checks."""
