@@ -1,8 +1,10 @@
 """When work was handed in, from every source: late work is late on every platform, and what is unknown is reported."""
 
+import io
 import json
 import os
 import subprocess
+import tarfile
 import zipfile
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -56,10 +58,10 @@ def grade(scanlab: Scanlab, folder: Path, *words: str, code: int = 0) -> subproc
     return done
 
 
-def off(folder: Path) -> dict[str, list[float]]:
+def off(folder: Path, out: str = "out") -> dict[str, list[float]]:
     """Return what was taken off each, by key, in percent of the lab."""
     found = {}
-    for path in (folder / "out/results").glob("*.json"):
+    for path in (folder / out / "results").glob("*.json"):
         (lab,) = json.loads(path.read_text())["labs"]
         found[path.stem] = [round(100 * one["points"] / lab["max_points"], 1) for one in lab["deductions"]]
     return found
@@ -353,3 +355,34 @@ def test_an_archives_times_count_only_where_they_are_asked_for(scanlab: Scanlab,
     assert done.returncode == 0, done.stderr
     assert "2 from the files' own times" in done.stdout
     assert off(at) == {"ann": [], "bob": [10]}
+
+
+def test_times_in_a_students_own_archive_never_count(scanlab: Scanlab, at: Path) -> None:
+    """In a zip, in a tar, and beside others in a folder: the archive's own time is when it came, not its members'."""
+    inner = io.BytesIO()
+    with zipfile.ZipFile(inner, "w") as own:
+        own.writestr(zipfile.ZipInfo("scan_01.cu", (2027, 3, 1, 0, 0, 0)), "// PASSES\n")
+    forged = io.BytesIO()
+    with tarfile.open(fileobj=forged, mode="w") as tar:
+        member, text = tarfile.TarInfo("scan_01.cu"), b"// PASSES, too\n"
+        member.size, member.mtime = len(text), 0
+        tar.addfile(member, io.BytesIO(text))
+    late = (2027, 3, 15, 0, 0, 0)
+    with zipfile.ZipFile(at / "pile.zip", "w") as archive:
+        archive.writestr(zipfile.ZipInfo("ann/work.zip", late), inner.getvalue())
+        archive.writestr(zipfile.ZipInfo("bob/work.tar", late), forged.getvalue())
+    words = ["grade", "pile.zip", "--course", "course.toml", "--times", "archive"]
+    done = scanlab(*words, "--out", "out", cwd=at)
+    assert done.returncode == 0, done.stderr
+    assert off(at) == {"ann": [10], "bob": [10]}
+    for name, data in {"ann/work.zip": inner, "bob/work.tar": forged}.items():
+        path = at / "folder" / name
+        path.parent.mkdir(parents=True)
+        path.write_bytes(data.getvalue())
+        moment = datetime(*late, tzinfo=UTC).timestamp()
+        os.utime(path, (moment, moment))
+    words[1] = "folder"
+    done = scanlab(*words, "--out", "out_of_folder", cwd=at)
+    assert done.returncode == 0, done.stderr
+    assert "2 from the files' own times" in done.stdout
+    assert off(at, "out_of_folder") == {"ann": [10], "bob": [10]}

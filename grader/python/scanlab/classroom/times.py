@@ -8,6 +8,7 @@ import hashlib
 import os
 import re
 import subprocess
+import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -17,7 +18,7 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from scanlab.classroom.dates import DateError, order_of, read_time
-from scanlab.classroom.intake.items import composed, printable, suffix_of
+from scanlab.classroom.intake.items import composed, printable
 from scanlab.classroom.intake.roster import read_csv
 from scanlab.classroom.intake.whose import SHARED
 from scanlab.classroom.records import Class, HandedIn, Submission
@@ -329,23 +330,24 @@ def _text(path: Path, most: int) -> str:
 
 
 def _from_files(pile: Path, zone: str) -> Sure:
+    """Return a way to the times that the pile has of files and students' archives; those inside never count."""
     from scanlab.classroom.intake.take_in import pile_items
 
-    known: dict[str, list[tuple[str, float, bool]]] = {}
+    is_zip = pile.is_file() and zipfile.is_zipfile(pile)
+    known: dict[str, list[tuple[str, float]]] = {}
     for item in pile_items(pile):
-        if item.data is not None and item.modified is not None:
-            is_zip = any(suffix_of(part) == ".zip" for part in (pile.name, *item.parts[:-1]))
+        if item.data is not None and item.packed is not None:
             path = printable("/".join(item.parts))
-            known.setdefault(hashlib.sha256(item.data).hexdigest(), []).append((path, item.modified, is_zip))
+            known.setdefault(hashlib.sha256(item.data).hexdigest(), []).append((path, item.packed))
 
     def when(submission: Submission, file: HandedIn) -> datetime | None:
         same = [one for one in known.get(file.sha256, ()) if one[0].endswith(file.name)]
         theirs = [one for one in same if submission.origin in one[0]] or same
-        if len({one[1:] for one in theirs}) != 1:
+        if len({packed for _, packed in theirs}) != 1:
             return None
         moment = datetime.fromtimestamp(theirs[0][1], UTC)
         # A zip archive has the time of the clock on the wall where it was made.
-        return moment.replace(tzinfo=ZoneInfo(zone)) if theirs[0][2] and zone else moment
+        return moment.replace(tzinfo=ZoneInfo(zone)) if is_zip and zone else moment
 
     return when
 

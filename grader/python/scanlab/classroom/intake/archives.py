@@ -110,7 +110,7 @@ def _members(file: IO[bytes], place: Parts, is_pile: bool, depth: int, budget: B
             within.take_file()
         elif count > MOST_FILES:
             raise TooMuchError(f"holds more than {MOST_FILES:,} files: the rest is not read")
-        placed = replace(item, parts=(*place, *item.parts))
+        placed = replace(item, parts=(*place, *item.parts), packed=item.modified)
         yield from _opened(placed, *((1, Budget()) if is_pile else (depth + 1, budget)))
     if not count:
         yield Item(place, is_folder=True)
@@ -127,7 +127,8 @@ def _opened(item: Item, depth: int, budget: Budget) -> Iterator[Item]:
         refused = f"lies in {depth - 1} archives, each in the next: it is not opened"
         yield Item(item.parts, item.size, refused=refused, is_doubtful=True)
     elif item.data is not None:
-        yield from expand(io.BytesIO(item.data), item.parts, depth=depth, budget=budget)
+        inner = expand(io.BytesIO(item.data), item.parts, depth=depth, budget=budget)
+        yield from (replace(one, packed=item.packed) for one in inner)
 
 
 # ---- zip -------------------------------------------------------------------------------------------------------------

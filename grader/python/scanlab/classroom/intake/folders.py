@@ -3,6 +3,7 @@
 import os
 import stat
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from scanlab.classroom.intake.archives import expand
@@ -76,8 +77,9 @@ def _file(path: Path, parts: Parts) -> Iterator[Item]:
             if refused:
                 yield Item(parts, about.st_size, refused=refused)
             elif suffix_of(name):
-                yield from expand(file, parts)
+                yield from (replace(inner, packed=about.st_mtime) for inner in expand(file, parts))
             else:
-                yield Item(parts, about.st_size, file.read(about.st_size), about.st_mtime)
+                data = file.read(about.st_size)
+                yield Item(parts, about.st_size, data, modified=about.st_mtime, packed=about.st_mtime)
     except OSError as error:
         yield Item(parts, refused=f"cannot be read: {error.strerror}")

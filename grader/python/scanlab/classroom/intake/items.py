@@ -58,7 +58,10 @@ class Item:
     data: bytes | None = None
     """Its bytes, for what is looked into (programs, metadata); None for anything else."""
     modified: float | None = None
-    """Seconds since 1970, where it is known. Used only to distinguish a newer attempt from an older one."""
+    """Seconds since 1970, where it is known, perhaps by a student's own archive: it only distinguishes a newer attempt
+    from an older one."""
+    packed: float | None = None
+    """The same by the pile: when it, or the student's archive that it lies in, came. No student can set it."""
     refused: str = ""
     """Why it is not taken, in a few words; empty for what is fine."""
     is_folder: bool = False
