@@ -107,6 +107,11 @@ def record(key: str, who: Student | None, *labs: LabGrade, **more: Any) -> Recor
     return Record(**(given | more))
 
 
+def unreadable(key: str, who: Student | None, **more: Any) -> Record:
+    """What someone got whose file could not be read: 0, whether it is due or not."""
+    return record(key, who, nothing(KOGGE_STONE), problems=(Problem(name="a/b", reason="is a link"),), **more)
+
+
 def write_store(
     folder: Path, records: Iterable[Record], missing: Iterable[Student] = (), course: Mapping[str, Any] | None = None,
     seed: int = 7,
@@ -137,7 +142,7 @@ def small_class(tmp_path: Path) -> Path:
         [
             record("s0001", student(1), good),
             record("s0002", student(2), half),
-            record("s0003", student(3), nothing(KOGGE_STONE), problems=(Problem(name="a/b", reason="is a link"),)),
+            unreadable("s0003", student(3)),
             record("s0004", student(4), kit_fault(KOGGE_STONE)),
         ],
         missing=[student(5)],

@@ -15,9 +15,9 @@ from conftest import (
     Scanlab,
     check,
     grade,
-    nothing,
     record,
     student,
+    unreadable,
     write_store,
 )
 from made_course import made_course
@@ -299,7 +299,7 @@ def test_several_labs_add_up(tmp_path: Path, scanlab: Scanlab) -> None:
 
 
 def only(key: str, at: int) -> Record:
-    return record(key, student(at), nothing(KOGGE_STONE))
+    return unreadable(key, student(at))
 
 
 @pytest.mark.parametrize(
@@ -376,7 +376,7 @@ def test_the_downloaded_file_is_never_overwritten(
 
 
 def test_every_reason_has_its_line(tmp_path: Path, scanlab: Scanlab) -> None:
-    records = [only("a", 1), only("b", 1), only("c", 77), record("d", None, nothing(KOGGE_STONE)), only("e", 2)]
+    records = [only("a", 1), only("b", 1), only("c", 77), unreadable("d", None), only("e", 2)]
     store = write_store(tmp_path / "results", records)
     done = scanlab("export", store, "--format", "canvas", "--gradebook", put(tmp_path, CANVAS), "--out", "x.csv")
     errors = done.stderr.decode().splitlines()
@@ -414,25 +414,25 @@ def test_ids_of_a_spreadsheet_are_compared_as_they_are_meant_or_not_at_all(tmp_p
     assert done.returncode == 2
     assert "'SIS User ID' in line 4: a spreadsheet has rounded a number to 1.00023E+11" in done.stderr.decode()
     big = student(1, id="1.00023E+11", login="", email="")  # of an older class: two rows have it, and no one's is it
-    store = write_store(tmp_path / "older", [record("c", big, nothing(KOGGE_STONE))])
+    store = write_store(tmp_path / "older", [unreadable("c", big)])
     assert scanlab("export", store, "--format", "canvas", "--gradebook", put(tmp_path, rounded)).returncode == 2
 
 
 def test_names_are_never_compared(tmp_path: Path, scanlab: Scanlab) -> None:
     who = student(90, name="0001, Student")
-    store = write_store(tmp_path / "results", [record("a", who, nothing(KOGGE_STONE))])
+    store = write_store(tmp_path / "results", [unreadable("a", who)])
     done = scanlab("export", store, "--format", "canvas", "--gradebook", put(tmp_path, CANVAS))
     assert done.returncode == 2
 
 
 def test_the_test_student_is_no_student(tmp_path: Path, scanlab: Scanlab) -> None:
-    store = write_store(tmp_path / "results", [record("a", student(1, id="9999"), nothing(KOGGE_STONE))])
+    store = write_store(tmp_path / "results", [unreadable("a", student(1, id="9999"))])
     done = scanlab("export", store, "--format", "canvas", "--gradebook", put(tmp_path, CANVAS), "--match", "ID")
     assert done.returncode == 2
 
 
 def test_what_the_test_student_has_handed_in_is_left_out(tmp_path: Path, scanlab: Scanlab) -> None:
-    test = record("studenttest-9999", None, nothing(KOGGE_STONE), metadata={"canvas_user": "9999"})
+    test = unreadable("studenttest-9999", None, metadata={"canvas_user": "9999"})
     store = write_store(tmp_path / "results", [only("s0001", 1), test])
     before = CANVAS.replace(b"9999,,,", b"9999,,3f2a9c7be1,")
     done = scanlab("export", store, "--format", "canvas", "--gradebook", put(tmp_path, before))

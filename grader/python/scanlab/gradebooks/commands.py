@@ -18,6 +18,14 @@ if TYPE_CHECKING:
     from scanlab.gradebooks.model import Export, Format, Options
 
 
+class MissingName(StrEnum):
+    """What a lab counts that was not handed in."""
+
+    due = "due"
+    zero = "zero"
+    blank = "blank"
+
+
 class ScaleName(StrEnum):
     """What is done where the platform's maximum is not the labs'."""
 
@@ -53,6 +61,9 @@ def export(
     without: Annotated[
         list[str] | None, typer.Option("--without", metavar="KEY", help="leave a submission out")
     ] = None,
+    missing: Annotated[
+        MissingName, typer.Option(help="what was not handed in: 0 once it is due, else blank; or always 0, or blank")
+    ] = MissingName.due,
     problem: ProblemOption = None,
     database: Annotated[
         Path | None, typer.Option("--database", metavar="FILE", help="nbgrader: its gradebook.db, to be filled in")
@@ -80,6 +91,7 @@ def export(
         column=column,
         match=match,
         feedback=feedback,
+        missing=missing.value,
         classroom=classroom,
         assignment=assignment,
         problems=problem_names(problem or ()),
@@ -154,6 +166,7 @@ def _write_each(
     chosen = select(store, labs, without, options)
     if chosen.excused:
         _say(f"excused, and without a file: {', '.join(record.key for record in chosen.excused)}")
+    _say_blank(chosen)
     files = {f"{record.key}{format_.suffix}": format_.one(record, chosen.options) for record in chosen.records}
     _say_pending(chosen)
     make_folder(out)
@@ -175,6 +188,7 @@ def _write_whole(
     written = format_.whole(chosen, read_gradebook(gradebook) if gradebook else None)
     write(out, written.content)
     _say_pending(chosen)
+    _say_blank(chosen)
     for note in written.notes:
         _say(note)
     if out is not None:
@@ -189,6 +203,20 @@ def _say_pending(chosen: "Export") -> None:
         _say(f"pending, and without a score until answers.toml says more: {', '.join(names)}")
 
 
+def _say_blank(chosen: "Export") -> None:
+    """Say who has no number since they have handed nothing in for what is not due, and how to make it 0."""
+    from scanlab.gradebooks.marks import some
+
+    names = [record.key for record in chosen.waiting] + [student.id for student in chosen.missing]
+    partly = [record.key for record in chosen.records if chosen.blank.get(record.key)]
+    rule = {"due": "not due, or without a due date", "blank": "--missing blank", "zero": ""}[chosen.options.missing]
+    if names:
+        advice = "; --missing zero makes it 0" if chosen.options.missing == "due" else ""
+        _say(f"nothing handed in ({rule}), and left blank ({len(names)}): {some(names)}{advice}")
+    if partly:
+        _say(f"some labs not handed in ({rule}), and blank: {some(partly)}")
+
+
 def _write_database(
     store: "Store", labs: Sequence[str], without: Sequence[str], options: "Options", database: Path
 ) -> Sequence["Record"]:
@@ -199,6 +227,7 @@ def _write_database(
     for note in fill(chosen, database):
         _say(note)
     _say_pending(chosen)
+    _say_blank(chosen)
     _say(f"wrote {shown(database)}")
     return chosen.faulty
 

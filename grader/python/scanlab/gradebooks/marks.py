@@ -38,13 +38,13 @@ class Refusals:
         """Raise UsageError with all reasons, a line each, if there are any."""
         if not self.reasons:
             return
-        reasons = [f"{_some(who)}: {reason}" for reason, who in self.reasons.items()]
+        reasons = [f"{some(who)}: {reason}" for reason, who in self.reasons.items()]
         if len(reasons) > MOST_LINES:
             reasons = [*reasons[:MOST_LINES], f"and {len(reasons) - MOST_LINES} more"]
         raise UsageError("\n  ".join(["nothing is written:", *reasons]))
 
 
-def _some(names: Sequence[str], most: int = 5) -> str:
+def some(names: Sequence[str], most: int = 5) -> str:
     """Return the first of `names`, and how many there are."""
     return ", ".join(names[:most]) + (f" … ({len(names)} in all)" if len(names) > most else "")
 
@@ -138,6 +138,8 @@ class Column:
     filled: int = 0
     raised: int = 0
     same: int = 0
+    zeros: list[str] = field(default_factory=list)
+    """Who has 0 now, and had nothing, or something else."""
     lowered: list[str] = field(default_factory=list)
     """Whose number is smaller now, with both."""
     replaced: list[str] = field(default_factory=list)
@@ -152,6 +154,8 @@ class Column:
             return
         why = " (nothing could be graded)" if rounded == 0 and not any(lab.sha256 for lab in record.labs) else ""
         both = f"{record.key} {one_line(old)} to {text}{why}"
+        if rounded == 0:
+            self.zeros.append(f"{record.key}{why}")
         if not old:
             self.filled += 1
         elif before is None:
@@ -170,12 +174,12 @@ class Column:
             f"{self.sheet.rows[0].text(self.at).strip()}: {', '.join(counted)}, {self.same} had these points already"
         ]
         found += [
-            f"{what}: {_some(names, MOST_NAMED)}"
-            for what, names in (("lowered", self.lowered), ("in place of a text", self.replaced))
+            f"{what}: {some(names, MOST_NAMED)}"
+            for what, names in (("0 now", self.zeros), ("lowered", self.lowered), ("in place of a text", self.replaced))
             if names
         ]
         if strangers:
-            found.append(f"on no roster and in no row, and left out: {_some(strangers, MOST_NAMED)}")
+            found.append(f"on no roster and in no row, and left out: {some(strangers, MOST_NAMED)}")
         if untouched:
-            found.append(f"without a result, and left as they were: {_some(untouched, 20)}")
+            found.append(f"without a result, and left as they were: {some(untouched, 20)}")
         return found

@@ -8,6 +8,9 @@ from typing import Literal
 from scanlab.classroom.records import Record, Student
 from scanlab.course.seen import Sight
 
+Missing = Literal["due", "zero", "blank"]
+"""What a lab that was not handed in counts: 0 once it is due for the student, and nothing before, or where it never
+is; or always the same."""
 Scale = Literal["exact", "proportional"]
 
 
@@ -23,6 +26,7 @@ class Options:
     feedback: bool = False
     classroom: str = ""
     assignment: str = ""
+    missing: Missing = "due"
     problems: Mapping[str, str] = field(default_factory=dict)
     """What a lab is called on the platform, by its name here."""
 
@@ -42,7 +46,11 @@ class Export:
     faulty: tuple[Record, ...] = ()
     """Those that the kit itself could not grade: never a score."""
     missing: tuple[Student, ...] = ()
-    """On the roster, and handed nothing in."""
+    """On the roster, handed nothing in, and nothing counts for them (yet)."""
+    blank: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """Labs that have no number, by the key of a record: nothing was handed in, and they are not due."""
+    waiting: tuple[Record, ...] = ()
+    """Those for whom all the labs are blank, though they have handed in others."""
     pending: tuple[Record, ...] = ()
     """Those that wait for a person's answer: never a score."""
     claimed: tuple[Student, ...] = ()

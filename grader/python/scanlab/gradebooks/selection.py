@@ -9,6 +9,7 @@ from scanlab.classroom.store import Store
 from scanlab.course.model import Course
 from scanlab.course.seen import Sight
 from scanlab.errors import UsageError
+from scanlab.gradebooks.missing import absent_records, is_blank
 from scanlab.gradebooks.model import Export, Options
 from scanlab.labs.folders import find_lab
 from scanlab.paths import shown
@@ -30,15 +31,31 @@ def select(store: Store, labs: Sequence[str], without: Sequence[str], options: O
         for record in store.records()
         if record.key not in without
     ]
+    absent = [
+        _counting(record, chosen, sight.course)
+        for record in absent_records(store, taken_in, keys)
+        if record.key not in without
+    ]
+    blank = {
+        record.key: frozenset(
+            lab.lab for lab in record.labs if is_blank(record, lab, sight.course, options.missing)
+        )
+        for record in (*records, *absent)
+    }  # fmt: skip
+    graded = [record for record in (*records, *absent) if record.labs and not has_no_grade(record)]
+    is_counted = {record.key: len(blank[record.key]) < len(record.labs) for record in graded}
+    absent_ids = {record.student.id for record in absent if record.student and is_counted.get(record.key)}
     return Export(
         title=taken_in.title,
         labs=chosen,
-        records=tuple(record for record in records if record.labs and not has_no_grade(record)),
+        records=tuple(record for record in graded if is_counted[record.key]),
+        waiting=tuple(record for record in records if not is_counted.get(record.key, True)),
+        blank=blank,
         pending=tuple(record for record in records if record.verdict != "error" and has_no_grade(record)),
         claimed=taken_in.claimed,
         excused=tuple(record for record in records if not record.labs),
         faulty=tuple(record for record in records if record.verdict == "error"),
-        missing=taken_in.missing,
+        missing=tuple(student for student in taken_in.missing if student.id not in absent_ids),
         options=replace(options, sight=sight),
     )
 

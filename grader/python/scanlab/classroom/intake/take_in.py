@@ -248,7 +248,8 @@ def keys_for(owned: Sequence[Owned], known: Class | None) -> list[str]:
         if key is None and known and one.group and one.student is None:
             key = next((old.key for old in known.submissions if _is_same_member(old, one)), None)
         if key is None or key in keys:
-            key = _new_key(one, taken)
+            text = one.student.id if one.student else one.name or _stem(one.handings[0])
+            key = new_key(text, taken)
         taken.add(key.casefold())
         keys.append(key)
     return keys
@@ -259,8 +260,8 @@ def _is_same_member(old: Submission, one: Owned) -> bool:
     return old.student is None and old.metadata.get("member") == one.name and not set(one.owners).isdisjoint(old.owners)
 
 
-def _new_key(one: Owned, taken: Collection[str]) -> str:
-    text = one.student.id if one.student else one.name or _stem(one.handings[0])
+def new_key(text: str, taken: Collection[str]) -> str:
+    """Return a name like `text` that every file system can have, and that is none of those `taken` (casefolded)."""
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
     base = re.sub(r"[^A-Za-z0-9._-]+", "-", plain).strip(".-_")[:LONGEST_KEY].rstrip(".-_") or "submission"
     key, count = base, 1

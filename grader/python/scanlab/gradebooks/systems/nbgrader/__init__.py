@@ -1,8 +1,9 @@
 """nbgrader: the CSV that `nbgrader export` writes, a row for each lab and student.
 
 Facts: CsvExportPlugin of jupyter/nbgrader: these columns in this order; numbers as Python prints floats; who handed
-nothing in has 0.0 and no timestamp; a timestamp is UTC without saying so. The last column is the student's id once
-more: `nbgrader db student import` knows students by the column `id` alone, and ignores the others.
+nothing in has no timestamp, and 0.0, or nothing before it is due; a timestamp is UTC without saying so. The last column
+is the student's id once more: `nbgrader db student import` knows students by the column `id` alone, and ignores the
+others.
 It takes scores from no CSV: `database.py` writes them into its database.
 """
 
@@ -20,13 +21,17 @@ COLUMNS = (
 )  # fmt: skip
 
 
+NO_NUMBERS = ("", "", "")
+"""The scores of what was not handed in, and is not due."""
+
+
 def whole(export: Export, _: Gradebook | None) -> Written:
     """Return the file."""
     sink = io.StringIO()
     writer = csv.writer(sink, lineterminator="\n")
     writer.writerow(COLUMNS)
     for name in export.labs:
-        for record in export.records:
+        for record in (*export.records, *export.waiting):
             for lab in (lab for lab in record.labs if lab.lab == name):  # none where the student is excused
                 writer.writerow(_row(export, record, lab))
         device = (*export.records, *export.faulty)[0].device if export.records or export.faulty else "vgpu"
@@ -39,9 +44,7 @@ def whole(export: Export, _: Gradebook | None) -> Written:
                     _due(export, name),
                     "",
                     *who,
-                    "0.0",
-                    "0.0",
-                    "0.0",
+                    *NO_NUMBERS,
                     most,
                     cell(student.id),
                 ]
@@ -53,13 +56,14 @@ def _row(export: Export, record: Record, lab: LabGrade) -> list[str]:
     student = record.student
     who = (student.id, student.last_name, student.first_name, student.email) if student else (record.key, "", "", "")
     taken = sum(deduction.points for deduction in lab.deductions)
-    numbers = (lab.points + taken, taken, lab.points, lab.max_points)
+    points = [str(float(number(value))) for value in (lab.points + taken, taken, lab.points)]
     return [
         cell(export.options.problem(lab.lab)),
         _due(export, lab.lab),
         timestamp(record.submitted_at),
         *map(cell, who),
-        *(str(float(number(value))) for value in numbers),
+        *(NO_NUMBERS if lab.lab in export.blank.get(record.key, ()) else points),
+        str(float(number(lab.max_points))),
         cell(who[0]),
     ]
 

@@ -94,13 +94,13 @@ def _contents(export: Export) -> dict[str, Any]:
         }
         for lab in export.labs
     ]
-    known = {one.student.id: one.student for one in export.records if one.student}
+    known = {one.student.id: one.student for one in (*export.records, *export.waiting) if one.student}
     students = [_student(one) for one in [*known.values(), *export.missing]]
     submissions = []
     for record in export.records:
         if record.student is None:
             continue  # no student whom nbgrader could know
-        for lab in record.labs:
+        for lab in (lab for lab in record.labs if lab.lab not in export.blank.get(record.key, ())):
             taken = sum(deduction.points for deduction in lab.deductions)
             submissions.append(
                 {
