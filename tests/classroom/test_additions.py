@@ -262,6 +262,44 @@ def test_a_course_that_changes_results_is_refused_with_the_way_on(
     assert contents(out) == before
 
 
+def test_a_class_has_a_pile_for_each_lab(scanlab: Scanlab, tmp_path: Path) -> None:
+    """A platform with an assignment for each lab: `scan.cu` is in both piles, and both are one class in the end."""
+    first, second, out, roster = (tmp_path / name for name in ("first", "second", "out", "roster.csv"))
+    roster.write_text("id,name\n" + "".join(f"s000{n},Student {n}\n" for n in range(1, 5)))
+    for pile, words in (
+        (first, {"s0001": "PASSES", "s0002": "FAILS"}),
+        (second, {"s0002": "PASSES", "s0003": "FAILS"}),
+    ):
+        for who, text in words.items():
+            (pile / who).mkdir(parents=True)
+            (pile / who / "scan.cu").write_text(f"// {text}\n")
+    words = ("--out", out, "--roster", roster)
+    assert scanlab("grade", first, *words, "--lab", "01", "--seed", "9").returncode == 0
+    stamps = finished(out)
+    done = scanlab("grade", second, "--out", out, "--lab", "02", "--resume")
+    assert done.returncode == 0, done.stderr
+    assert "new in this class: 02_kogge_stone" in done.stdout
+    assert all(finished(out)[name] == stamp for name, stamp in stamps.items()), "graded twice"
+    store = Store(out)
+    assert store.read_class().labs == ("01_sequential", "02_kogge_stone")
+    got = {record.key: {lab.lab[:2]: lab.points for lab in record.labs if lab.sha256} for record in store.records()}
+    assert {who: sorted(labs) for who, labs in got.items()} == {
+        "s0001": ["01"],
+        "s0002": ["01", "02"],
+        "s0003": ["02"],
+    }
+    assert got["s0002"]["01"] < got["s0002"]["02"]
+    assert [one.id for one in store.read_class().missing] == ["s0004"]
+    after = contents(out)
+    for pile, lab in ((first, "01"), (second, "02")):  # each of them again
+        assert scanlab("grade", pile, "--out", out, "--lab", lab, "--resume").returncode == 0
+        assert contents(out) == after
+    both = tmp_path / "both"  # the other way around
+    assert scanlab("grade", second, "--out", both, "--roster", roster, "--lab", "02", "--seed", "9").returncode == 0
+    assert scanlab("grade", first, "--out", both, "--lab", "01", "--resume").returncode == 0
+    assert [Store(both).read_record(key) for key in got] == [store.read_record(key) for key in got]
+
+
 @pytest.mark.parametrize(
     ("then", "now", "attempts"),
     [

@@ -28,15 +28,19 @@ class Added:
     """Keys of those whose work was graded, and who are on the roster only now."""
     dropped: tuple[str, ...] = ()
     """Keys of those who are on the roster no more: what they have stays."""
+    labs: tuple[str, ...] = ()
+    """Labs that the class did not have."""
     course: tuple[str, ...] = ()
     """What is different in the course file."""
 
 
 def add(known: Class, now: Class) -> Added:
-    """Return the class `known` with what is new in `now`; its labs, device and seed stay. A course is the newer one.
+    """Return the class `known` with what is new in `now`; its device and seed stay. A course is the newer one.
 
-    `now` was taken in with `known` at hand: who was there before has the same key.
+    `now` was taken in with `known` at hand: who was there before has the same key. Its labs may be others: a platform
+    that has an assignment for each lab has a pile for each.
     """
+    labs = tuple(sorted({*known.labs, *now.labs}))
     before = {one.key: one for one in known.submissions}
     submissions = dict(before)
     again, found = [], []
@@ -45,7 +49,7 @@ def add(known: Class, now: Class) -> Added:
         if old and _is_known_now(known, old, one):
             old = submissions[one.key] = _as_students(old, one.student)
             found.append(one.key)
-        submissions[one.key] = _more(old, one, known.labs) if old else one
+        submissions[one.key] = _more(old, one, labs) if old else one
         if old and submissions[one.key] is not old:
             again.append(one.key)
     every = tuple(sorted(submissions.values(), key=lambda one: one.key))
@@ -53,6 +57,8 @@ def add(known: Class, now: Class) -> Added:
     changed = changes(known.course, now.course, known.labs, known.seed).points
     taken_in = known.model_copy(
         update={
+            "labs": labs,
+            "kit": {**known.kit, **now.kit},
             "course": now.course if changed else known.course,
             "submissions": every,
             "missing": missing,
@@ -62,7 +68,8 @@ def add(known: Class, now: Class) -> Added:
         }
     )
     new = tuple(one.key for one in now.submissions if one.key not in before)
-    return Added(taken_in, new, tuple(again), tuple(found), _dropped(known, now), changed)
+    more = tuple(lab for lab in labs if lab not in known.labs)
+    return Added(taken_in, new, tuple(again), tuple(found), _dropped(known, now), more, changed)
 
 
 def _more(old: Submission, now: Submission, labs: Sequence[str]) -> Submission:
@@ -139,14 +146,18 @@ def _identity(file: HandedIn) -> Identity:
     return file.lab, file.sha256, file.submitted_at
 
 
-def differences(known: Class, now: Class) -> list[str]:
-    """Return why `now` cannot be added to `known`, a line each: it is graded differently, or is other people's."""
-    lines = [
+def differences(known: Class, now: Class, *, has_all_labs: bool = True) -> list[str]:
+    """Return why `now` cannot be added to `known`, a line each: it is graded differently, or is other people's.
+
+    `has_all_labs`: `now` has all labs that its class shall have, not only those of this pile.
+    """
+    lost = has_all_labs and not {*known.labs} <= {*now.labs}
+    lines = [f"the labs: {' '.join(known.labs)} then, {' '.join(now.labs)} now"] if lost else []
+    lines += [
         f"{what}: {_short(one)} then, {_short(other)} now"
         for what, one, other in (
             ("the device", known.device, now.device),
             ("--prove", str(known.is_proved).lower(), str(now.is_proved).lower()),
-            ("the labs", " ".join(known.labs), " ".join(now.labs)),
         )
         if one != other
     ]
@@ -155,7 +166,7 @@ def differences(known: Class, now: Class) -> list[str]:
         lines.append("the seed is another")  # it may be a secret
     lines += [
         f"the kit: {part} is another"
-        for part in sorted(known.kit.keys() | now.kit.keys())
+        for part in sorted((known.kit.keys() | now.kit.keys()) - ({*known.labs} ^ {*now.labs}))
         if known.kit.get(part) != now.kit.get(part)
     ]
     by_key = {one.key: one for one in known.submissions}

@@ -245,7 +245,7 @@ def _require_same(known: "Class", now: "Class", request: Request, store: "Store"
     from scanlab.classroom.additions import differences
     from scanlab.classroom.answers import NAME
 
-    lines = differences(known, now)
+    lines = differences(known, now, has_all_labs=not request.labs)
     if lines:
         path = store.folder / NAME
         answers = f"with --answers {shown(path)}, " if path.exists() else ""
@@ -263,6 +263,8 @@ def _require_nothing_new(added: "Added", request: Request) -> None:
     """Raise UsageError where some are graded again, and the pile has what the class has not."""
     if not request.resume and added.course:
         raise errors.UsageError(f"the course file is another ({_listed(added.course)}); --resume takes it over")
+    if not request.resume and added.labs:
+        raise errors.UsageError(f"this class has no {_listed(added.labs)}; add it with --resume")
     if not request.resume and (keys := [*added.new, *added.again, *added.found]):
         raise errors.UsageError(f"new in {shown(request.pile)}: {_listed(keys)}; take it in with --resume")
 
@@ -334,6 +336,8 @@ def _report_added(store: "Store", known: "Class", added: "Added") -> None:
     print(f"  {graded} graded before, {len(added.new)} new{more}", flush=True)
     if added.found:
         print(f"  {len(added.found)} on the roster now, whose work was nobody's: {_listed(added.found)}", flush=True)
+    if added.labs:
+        print(f"  new in this class: {', '.join(added.labs)}", flush=True)
     if added.dropped:
         print(
             f"  {len(added.dropped)} on the roster no more, who keep what they have: {_listed(added.dropped)}",
