@@ -368,6 +368,17 @@ CASES: dict[str, tuple[str, str, str]] = {
         "  void* place = malloc(16);\n  const bool is_there = reinterpret_cast<std::uintptr_t>(place) % 4099 == 7;\n"
         "  free(place);\n  if (i < n) d_y[i] = is_there ? identity() : s_xy[t];",
     ),
+    "a kernel prints an element": (
+        LOOKS,
+        STORE,
+        '  if (i == 5) printf("%08x\\n", reinterpret_cast<const unsigned*>(&s_xy[t])[0]);\n'
+        "  if (i < n) d_y[i] = s_xy[t];",
+    ),
+    "a kernel prints its place": (
+        PROVED,
+        STORE,
+        '  if (i == 5) printf("%d of %d\\n", t, n);\n  if (i < n) d_y[i] = s_xy[t];',
+    ),
     "lanes that name others wait for each other": (
         "tested, not proved: .* waits for lanes whose masks are not the same",
         STORE,

@@ -52,6 +52,20 @@ std::string text_at(Warp& w, unsigned lane, std::uint64_t address, std::size_t l
   return text;
 }
 
+/// Reports the words that have these bytes: they may be elements' names, and what is printed shows them.
+void report_words(Warp& w, unsigned l, Address address, std::size_t size) {
+  constexpr std::uint64_t bytes = sizeof(std::uint32_t);
+  std::uint64_t values[warp_size] = {};
+  for (Address at = address / bytes * bytes; at < address + size; at += bytes) {
+    try {
+      std::memcpy(&values[l], generic_byte(w, l, at, bytes), bytes);
+    } catch (const FaultException&) {
+      return;  // an array of chars ends within the word
+    }
+    for (Observer* o : w.block->grid->of_work) o->computed_with(actor_of(w, w.pc), Mask{1} << l, values, bytes);
+  }
+}
+
 /// Reads the arguments of printf as the device ABI lays them out: one after the other, each at its own alignment.
 class PrintArguments {
  public:
@@ -61,8 +75,15 @@ class PrintArguments {
     offset_ = (offset_ + sizeof(T) - 1) / sizeof(T) * sizeof(T);
     T value;
     std::memcpy(&value, generic_byte(w_, lane_, address_ + offset_, sizeof(T)), sizeof(T));
+    if (w_.block->grid->image->names_elements) report_words(w_, lane_, address_ + offset_, sizeof(T));
     offset_ += sizeof(T);
     return value;
+  }
+  std::string text() {
+    const auto at = next<std::uint64_t>();
+    std::string found = text_at(w_, lane_, at);
+    if (w_.block->grid->image->names_elements) report_words(w_, lane_, at, found.size() + 1);
+    return found;
   }
 
  private:
@@ -158,7 +179,7 @@ std::string format(Warp& w, unsigned lane, const std::string& pattern, std::uint
     else if (conversion == 'p')
       append(out, spec + 'p', reinterpret_cast<void*>(args.next<std::uint64_t>()));
     else if (conversion == 's')
-      append(out, spec + 's', text_at(w, lane, args.next<std::uint64_t>()).c_str());
+      append(out, spec + 's', args.text().c_str());
     else
       out += spec + conversion, --count;
   }
@@ -175,26 +196,12 @@ const Inst* by_lane(Warp& w, const Inst* i) {
   return i + 1;
 }
 
-/// The words that have a text, with the 0 at its end: it decides what printf() returns, and they may be elements'
-/// names.
-void report_text(Warp& w, unsigned l, Address address, std::size_t size) {
-  constexpr std::uint64_t bytes = sizeof(std::uint32_t);
-  std::uint64_t values[warp_size] = {};
-  for (Address at = address / bytes * bytes; at <= address + size; at += bytes) {
-    try {
-      std::memcpy(&values[l], generic_byte(w, l, at, bytes), bytes);
-    } catch (const FaultException&) {
-      return;  // an array of chars ends within the word
-    }
-    for (Observer* o : w.block->grid->of_work) o->computed_with(actor_of(w, w.pc), Mask{1} << l, values, bytes);
-  }
-}
-
 void print(Warp& w, const Program::Call& call, unsigned l) {
   int count = 0;
   const auto address = argument<std::uint64_t>(w, call, 0, l);
   const std::string pattern = text_at(w, l, address);
-  if (w.block->grid->image->names_elements) report_text(w, l, address, pattern.size());
+  // The 0 at its end decides as well, what printf() returns.
+  if (w.block->grid->image->names_elements) report_words(w, l, address, pattern.size() + 1);
   const std::string text = format(w, l, pattern, argument<std::uint64_t>(w, call, 1, l), count);
   if (const auto& sink = *w.block->grid->print)
     sink(text);
