@@ -316,7 +316,8 @@ def test_names_that_look_alike_keep_their_results(tmp_path: Path) -> None:
         assert [one.origin for one in now.submissions] == [printable(name)]
         added = add(known, now)
         assert added.new == ()
-        assert results(added.taken_in) == results(known)
+        of_class = {key: files[:1] for key, files in results(added.taken_in).items()}  # the other lab's is new
+        assert of_class == results(known)
 
 
 NAME = (
