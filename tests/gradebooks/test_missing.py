@@ -60,6 +60,19 @@ def test_a_lab_is_blank_until_it_is_due(
     assert (f"and left blank ({len(left)}): {', '.join(left)}" in said) == bool(left)
 
 
+def test_who_has_nothing_and_no_row_refuses_nothing(tmp_path: Path, scanlab: Scanlab) -> None:
+    """They have left the platform's course, say; a file of their own, as a submission has, is not made either."""
+    full = grade(KOGGE_STONE, [check("inclusive", 100, 100)])
+    course = made_course(DUE.format(2020))
+    store = write_store(tmp_path / "results", [record("s0001", student(1), full)], [student(77)], course)
+    done = scanlab("export", store, "--format", "canvas", "--lab", "02", "--gradebook", CANVAS)
+    assert done.returncode == 0, done.stderr.decode()
+    assert "handed nothing in, and in no row: s0077" in done.stderr.decode()
+    assert cells(done.stdout)["s0001"] == "100"
+    assert scanlab("export", store, "--format", "gradescope", "--out", tmp_path / "each").returncode == 0
+    assert [path.name for path in (tmp_path / "each").iterdir()] == ["s0001.json"]
+
+
 def test_tables_have_no_number_for_what_is_not_due(tmp_path: Path, scanlab: Scanlab) -> None:
     store = a_class(tmp_path, DUE.format(2199))
     rows = scanlab("export", store, "--format", "csv").stdout.decode().splitlines()

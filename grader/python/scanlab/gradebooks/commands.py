@@ -150,6 +150,7 @@ def _write_each(
     format_: "Format", store: "Store", labs: Sequence[str], without: Sequence[str], options: "Options",
     key: str | None, out: Path | None,
 ) -> Sequence["Record"]:  # fmt: skip
+    from scanlab.gradebooks.model import is_absent
     from scanlab.gradebooks.output import make_folder, write
     from scanlab.gradebooks.selection import select, select_one
 
@@ -167,7 +168,8 @@ def _write_each(
     if chosen.excused:
         _say(f"excused, and without a file: {', '.join(record.key for record in chosen.excused)}")
     _say_blank(chosen)
-    files = {f"{record.key}{format_.suffix}": format_.one(record, chosen.options) for record in chosen.records}
+    handed_in = [record for record in chosen.records if not is_absent(record)]
+    files = {f"{record.key}{format_.suffix}": format_.one(record, chosen.options) for record in handed_in}
     _say_pending(chosen)
     make_folder(out)
     for name, text in files.items():

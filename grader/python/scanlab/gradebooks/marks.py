@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from scanlab.classroom.records import Record
 from scanlab.errors import UsageError
 from scanlab.gradebooks.csv_cells import Row, Sheet
-from scanlab.gradebooks.model import Export
+from scanlab.gradebooks.model import Export, is_absent
 from scanlab.gradebooks.text import number, one_line
 from scanlab.judging import report
 from scanlab.people import folded, lost_number
@@ -29,6 +29,8 @@ class Refusals:
     reasons: dict[str, list[str]] = field(default_factory=dict)
     strangers: list[str] = field(default_factory=list)
     """Those on no roster who have no row: they are left out, and refuse nothing."""
+    absent: list[str] = field(default_factory=list)
+    """The same of those who have handed nothing in."""
 
     def add(self, who: str, reason: str) -> None:
         """Add a reason for one submission, or for one line of the file."""
@@ -106,6 +108,8 @@ def match(
             refusals.add(record.key, f"lines {listed} of {name} may be meant; name the identifying column with --match")
         elif has_roster and record.student is None and not record.claims:
             refusals.strangers.append(record.key)
+        elif is_absent(record):
+            refusals.absent.append(record.key)
         else:
             known = ", ".join(sorted({one_line(text) for _, text in names})) or "no identifier: not on the roster"
             advice = lost or f"--without {record.key} leaves it out"
@@ -166,7 +170,7 @@ class Column:
             self.lowered.append(both)
         self.sheet.change(row, self.at, text.replace(".", ",") if self.has_comma else text)
 
-    def notes(self, untouched: Sequence[str], strangers: Sequence[str]) -> list[str]:
+    def notes(self, untouched: Sequence[str], refusals: Refusals) -> list[str]:
         """Return what a person should know of the column, of the rows that stay, and of whom no row is."""
         counted = [f"{self.filled} filled, {self.raised} raised, {len(self.lowered)} lowered"]
         counted += [f"{len(self.replaced)} in place of a text"] if self.replaced else []
@@ -178,8 +182,10 @@ class Column:
             for what, names in (("0 now", self.zeros), ("lowered", self.lowered), ("in place of a text", self.replaced))
             if names
         ]
-        if strangers:
-            found.append(f"on no roster and in no row, and left out: {some(strangers, MOST_NAMED)}")
+        if refusals.strangers:
+            found.append(f"on no roster and in no row, and left out: {some(refusals.strangers, MOST_NAMED)}")
+        if refusals.absent:
+            found.append(f"handed nothing in, and in no row: {some(refusals.absent, MOST_NAMED)}")
         if untouched:
             found.append(f"without a result, and left as they were: {some(untouched, 20)}")
         return found

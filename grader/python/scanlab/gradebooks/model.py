@@ -60,6 +60,11 @@ class Export:
     options: Options = Options()
 
 
+def is_absent(record: Record) -> bool:
+    """Return whether a record is of a student who has handed nothing in: 0, and no submission (`missing.py`)."""
+    return not record.origin
+
+
 @dataclass(frozen=True)
 class Gradebook:
     """A file that was downloaded from the platform."""

@@ -21,7 +21,7 @@ std::string name_of(const SourcePlace& place) {
 
 std::string Breach::text() const {
   if (what == What::host) return "the host reads elements, or copies parts of them";
-  if (what == What::left)
+  if (what == What::unwritten_copy)
     return "the host reads what nobody has written, or what a lane gives that takes no part in a shuffle";
   if (what == What::work_order)
     return other.line == 0 && other.function.empty()
@@ -115,7 +115,7 @@ std::string Breach::text() const {
       does = "reads by a read-only load (__ldg, const and __restrict__) what the same launch may write";
       break;
     case What::host:
-    case What::left:
+    case What::unwritten_copy:
     case What::work_order:
     case What::mistake:
       break;
@@ -163,11 +163,11 @@ std::vector<Breach> Assumptions::breaches(const IsElement& is_element, const std
       note(Breach::What::element, place);
   if (has_left_more_ || std::ranges::any_of(left_, [&](const auto& left) { return is_element(left.first); }))
     note(Breach::What::host, 0);
-  if (has_left_unwritten_) note(Breach::What::left, 0);
+  if (has_left_unwritten_) note(Breach::What::unwritten_copy, 0);
   std::vector<Breach> breaches;
   for (std::size_t k = 0; k < kinds; ++k) {
     const auto what = static_cast<Breach::What>(k);
-    const bool has_place = what != Breach::What::host && what != Breach::What::left;
+    const bool has_place = what != Breach::What::host && what != Breach::What::unwritten_copy;
     if (first[k]) breaches.push_back({what, has_place ? places[*first[k]] : SourcePlace{}});
   }
   return breaches;

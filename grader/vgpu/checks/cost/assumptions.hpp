@@ -20,14 +20,14 @@ namespace scanlab::vgpu {
 /// An assumption that a call has broken, and the first place of that.
 struct Breach {
   enum class What : std::uint8_t {
-    element,      ///< it does more with elements than move and add them
-    host,         ///< elements, or parts of them, get to the host or are copied by the byte
-    unwritten,    ///< it computes with what nobody has written
-    left,         ///< such words get to the host
-    values,       ///< it computes with more different values than are kept
-    failed_call,  ///< a call of the CUDA runtime fails
-    overlap,      ///< a copy on the device is between places that overlap
-    clock,        ///< the twelve of Dependence
+    element,         ///< it does more with elements than move and add them
+    host,            ///< elements, or parts of them, get to the host or are copied by the byte
+    unwritten,       ///< it computes with what nobody has written
+    unwritten_copy,  ///< such words get to the host
+    values,          ///< it computes with more different values than are kept
+    failed_call,     ///< a call of the CUDA runtime fails
+    overlap,         ///< a copy on the device is between places that overlap
+    clock,           ///< the twelve of Dependence
     place,
     active_lanes,
     barrier_state,
@@ -53,7 +53,7 @@ struct Breach {
     mistake,         ///< one of the executions has a mistake
   };
   What what = What::element;
-  SourcePlace where;       ///< unknown for `host` and `left`; a call whose line is unknown is named as its function
+  SourcePlace where;       ///< unknown for what the host copies; a call whose line is unknown is named as its function
   SourcePlace other = {};  ///< of the other side of `work_order`
   std::string said = {};   ///< of a mistake: its headline
 

@@ -61,7 +61,7 @@ class Item:
     """Seconds since 1970, where it is known, perhaps by a student's own archive: it only distinguishes a newer attempt
     from an older one."""
     packed: float | None = None
-    """The same by the pile: when it, or the student's archive that it lies in, came. No student can set it."""
+    """The same by the pile: of what lies in a student's archive it is the archive's, whatever that says inside."""
     refused: str = ""
     """Why it is not taken, in a few words; empty for what is fine."""
     is_folder: bool = False

@@ -64,7 +64,7 @@ def whole(export: Export, gradebook: Gradebook | None) -> Written:
     refusals.stop()
     graded = {row.line for row in rows.values()}
     others = [f"line {row.line}" for row in students if row.line not in graded]
-    notes = cells.notes(others, refusals.strangers)
+    notes = cells.notes(others, refusals)
     if of_test:
         notes.append(f"Canvas's Test Student, and left out: {', '.join(of_test)}")
     if excused:

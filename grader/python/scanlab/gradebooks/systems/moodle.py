@@ -75,7 +75,7 @@ def whole(export: Export, gradebook: Gradebook | None) -> Written:
     refusals.stop()
     graded = {row.line for row in rows.values()}
     others = [row.text(0).strip() for row in students if row.line not in graded]
-    notes = cells.notes(others, refusals.strangers)
+    notes = cells.notes(others, refusals)
     if beside:
         notes.append(f"feedback: {beside} had a comment already, which stays; the report is behind it")
     if locked:
