@@ -18,7 +18,7 @@ STEADY = words("""
     ceilf __cxa_guard_acquire __gxx_personality_v0 _Unwind_Resume __cudaLaunchKernel __gmon_start__
     cudaMalloc cudaMallocAsync cudaFree cudaFreeAsync cudaMemcpy cudaMemcpy2DAsync cudaMemset cudaMemcpyToSymbol
     cudaLaunchKernel cudaLaunchCooperativeKernel cudaDeviceSynchronize cudaStreamCreateWithFlags cudaStreamSynchronize
-    cudaStreamWaitEvent cudaEventRecord cudaEventSynchronize cudaGetLastError cudaGetErrorString cudaFuncSetAttribute
+    cudaStreamWaitEvent cudaEventRecord cudaEventSynchronize cudaGetLastError cudaGetErrorString
     cudaGraphLaunch cudaStreamBeginCapture
 """)
 UNSTEADY = words("""
@@ -113,6 +113,11 @@ void exclusive_scan(const Element* d_x, Element* d_y, int n) { begin(); }
             "",
             "what calls (scan.cu:2) and 1 other keep and what cudaGetDeviceCount (scan.cu:5) says are as in these "
             "calls",
+        ),
+        (
+            "void begin() {\n  cudaSetDevice(0);\n  cudaDeviceSetLimit(cudaLimitStackSize, 4096);\n}",
+            "",
+            "what cudaSetDevice (scan.cu:3) and 1 other set is as in these calls",
         ),
         (
             'int hidden __attribute__((section("mine"))) = 1;\nvoid begin() {\n  ++hidden;\n}',

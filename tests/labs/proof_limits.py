@@ -36,6 +36,13 @@ OBJECT = (
     "  const auto object = static_cast<unsigned>(__cvta_generic_to_shared(&s_object));\n"
     '  if (t == 0) asm volatile("mbarrier.init.shared.b64 [%0], 1024;" ::"r"(object) : "memory");\n  __syncthreads();\n'
 )
+NUMBERS = "__device__ unsigned numbers[8] = {1, 2, 3, 4, 5, 6, 7, 8};\n"
+COPY = (
+    "  __shared__ alignas(16) unsigned s_copied[512];\n"
+    "  const auto to = static_cast<unsigned>(__cvta_generic_to_shared(&s_copied[t / 2]));\n"
+    '  asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" :: "r"(to), "l"(numbers + FROM) : "memory");\n'
+    '  asm volatile("cp.async.wait_all;" ::: "memory");\n  __syncthreads();\n'
+)
 POLICY = '  unsigned long long policy;\n  asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));\n'
 GIVEN = (
     "  unsigned other = 0;\n  if (t % 32 < 16) other = __shfl_sync(0xffffu, t, LANE);\n  if (i == 0) given = other;\n"
@@ -44,6 +51,8 @@ GIVEN = (
 READ = PEEK + "\n  unsigned h_given = 0;\n  cudaMemcpyFromSymbol(&h_given, given, 4);\n  if (h_given == 123456) return;"
 UNWRITTEN = "tested, not proved: .* computes with what nobody has written"
 """What is said where a proof ends: patterns."""
+NOTHING = "nothing"
+"""What is said of a scan with a mistake, whose checks fail."""
 
 MEETING = (
     "__device__ int met;\n__global__ void meet() { atomicExch(&met, 1); }\n"
@@ -258,6 +267,19 @@ CASES: dict[str, tuple[str, str, str]] = {
         "  __shared__ unsigned s_left[1];\n  if (t == 0) *s_left = 0xabcd0000u + blockIdx.x;\n  __syncthreads();\n"
         "  if (i < n) d_y[i] = *s_left == 0xabcdffffu ? identity() : s_xy[t];",
     ),
+    "a variable without a value decides": (
+        "tested, not proved: .* uses a variable that the code before it does not always give a value",
+        STORE,
+        '  unsigned value;\n  asm volatile("{.reg .pred p; setp.lt.u32 p, %1, 7; @p mov.u32 %0, 3;}" : "=r"(value) : "r"(t));\n'
+        "  if (i < n) d_y[i] = value == 123456 ? identity() : s_xy[t];",
+    ),
+    "a variable gets a value on each way to its use": (
+        PROVED,
+        STORE,
+        "  unsigned value;\n  if (t < 7) value = 3;\n  for (int k = 0; k < n % 5; ++k)\n"
+        "    value = k == 0 ? t : value + k;\n"
+        "  if (i < n) d_y[i] = t < 7 && value == 123456 ? identity() : s_xy[t];",
+    ),
     # the order of lanes
     "a shuffle is taken for a barrier of memory": (
         "right for every input .* relies on a shuffle or a vote to order memory between lanes",
@@ -436,6 +458,79 @@ CASES: dict[str, tuple[str, str, str]] = {
         + "  __syncthreads();\n  if (t == 0) s_object = n;\n  __syncthreads();\n"
         + "  if (i < n) d_y[i] = s_object == n ? s_xy[t] : identity();",
     ),
+    "lanes of one asynchronous copy write to one place": (
+        NOTHING,
+        AND.join((FUNCTION, STORE)),
+        NUMBERS
+        + FUNCTION
+        + AND
+        + COPY.replace("FROM", "t % 8")
+        + "  if (i < n) d_y[i] = s_copied[t / 2] == 12345 ? identity() : s_xy[t];",
+    ),
+    "lanes of one asynchronous copy write the same to one place": (
+        PROVED,
+        AND.join((FUNCTION, STORE)),
+        NUMBERS
+        + FUNCTION
+        + AND
+        + COPY.replace("FROM", "0")
+        + "  if (i < n) d_y[i] = s_copied[t / 2] == 12345 ? identity() : s_xy[t];",
+    ),
+    "whether a product and a sum are contracted decides": (
+        "tested, not proved: .* makes a product that a sum takes",
+        STORE,
+        "  const float tenth = t * 0.1f, sum = tenth + 0.3f;\n"
+        "  if (i < n) d_y[i] = sum == -1 || tenth == -1 ? identity() : s_xy[t];",
+    ),
+    "a product and a sum say how they are rounded": (
+        PROVED,
+        STORE,
+        "  const float tenth = __fmul_rn(t, 0.1f), sum = __fadd_rn(tenth, 0.3f);\n"
+        "  if (i < n) d_y[i] = sum == -1 || tenth == -1 ? identity() : s_xy[t];",
+    ),
+    "a carry behind a branch decides": (
+        "tested, not proved: .* adds a carry",
+        STORE,
+        '  asm volatile("{.reg .u32 d; add.cc.u32 d, %0, -1;}" ::"r"(t) : "memory");\n'
+        "  if (t % 2 == 0) __nanosleep(1);\n  unsigned carry;\n"
+        '  asm volatile("addc.u32 %0, 0, 0;" : "=r"(carry)::"memory");\n'
+        "  if (i < n) d_y[i] = carry == 7 ? identity() : s_xy[t];",
+    ),
+    "numbers of 128 bits are added": (
+        PROVED,
+        STORE,
+        "  unsigned __int128 wide = static_cast<unsigned __int128>(i) << 63;\n  wide += wide;\n"
+        "  if (i < n) d_y[i] = wide >> 64 == i ? s_xy[t] : identity();",
+    ),
+    "warps come to a barrier by different operations": (
+        "tested, not proved: .* uses a barrier in a way that PTX leaves open",
+        STORE,
+        "  if (t < 32) __syncthreads_count(t); else __syncthreads();\n  if (i < n) d_y[i] = s_xy[t];",
+    ),
+    "warps come to a barrier for different counts": (
+        "tested, not proved: .* uses a barrier in a way that PTX leaves open",
+        STORE,
+        '  if (t < 64) asm volatile("bar.sync 1, 96;" ::: "memory");\n'
+        '  else if (t < 96) asm volatile("bar.sync 1, 80;" ::: "memory");\n  if (i < n) d_y[i] = s_xy[t];',
+    ),
+    "a barrier counts the block's threads": (
+        PROVED,
+        STORE,
+        "  if (__syncthreads_count(t) != -1 && i < n) d_y[i] = s_xy[t];",
+    ),
+    "a barrier object is set up twice": (
+        "tested, not proved: .* uses a barrier in a way that PTX leaves open",
+        STORE,
+        OBJECT
+        + '  if (t == 0) asm volatile("mbarrier.init.shared.b64 [%0], 3;" ::"r"(object) : "memory");\n'
+        + "  if (i < n) d_y[i] = s_xy[t];",
+    ),
+    "an attribute of the kernel is set for some calls": (
+        rf"{PROVED}.*, if what cudaFuncSetAttribute \(.*\) sets is as in these calls",
+        LAUNCH,
+        "  if (n > 5000)\n    cudaFuncSetAttribute(kogge_stone_kernel<kind>, cudaFuncAttributeMaxDynamicSharedMemorySize, 60000);\n"
+        + LAUNCH,
+    ),
     "the format of a text decides": (
         LOOKS,
         STORE,
@@ -522,7 +617,10 @@ def main() -> int:
         for (name, (expected, _, _)), result in zip(CASES.items(), grade(submissions, ONE_CALL), strict=True):
             assert isinstance(result, LabResult), name
             proofs = [sentence for check in result.checks for sentence in check.proof]
-            holds = len(proofs) > 1 and all(re.match(expected, sentence) for sentence in proofs)
+            if expected == NOTHING:
+                holds = not proofs and any(check.verdict == "fail" for check in result.checks)
+            else:
+                holds = len(proofs) > 1 and all(re.match(expected, sentence) for sentence in proofs)
             print(
                 "as expected" if holds else "not as expected",
                 f"{name}: {' / '.join(dict.fromkeys(proofs))}",

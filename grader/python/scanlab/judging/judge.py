@@ -471,9 +471,10 @@ def run_judge(plan: plans.Plan) -> LabResult:
             f"was killed by signal {-finished.code}" if finished.code < 0 else f"ended with exit code {finished.code}"
         )
         is_gap = judged is not None and any(check.cause and check.cause.id == GAP for check in judged.checks)
-        error = UnsupportedError if is_gap else KitError
         faults = _faults(judged).lstrip()
-        raise error(f"{plan.lab}: the judge {ended}{f': {faults}' if faults else said}")
+        if is_gap:
+            raise UnsupportedError(f"{plan.lab}: the virtual GPU cannot run this file: {faults}")
+        raise KitError(f"{plan.lab}: the judge {ended}{f': {faults}' if faults else said}")
     if judged is None:
         raise KitError(f"{plan.lab}: the judge wrote no result that this version can read: {problem}{said}")
     result = LabResult.of_checks(plan.lab, plan.title, judged.device, plan.seed, judged.checks)

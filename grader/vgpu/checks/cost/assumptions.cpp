@@ -47,7 +47,7 @@ std::string Breach::text() const {
       does = "copies between places of the device that overlap, which CUDA leaves open";
       break;
     case What::clock:
-      does = "reads a clock, which differs from run to run";
+      does = "reads a clock, or a counter of the machine, which differs from run to run";
       break;
     case What::place:
       does = "asks a special register (%smid, %warpid, %nsmid …) where it runs, which differs between runs or devices";
@@ -81,8 +81,24 @@ std::string Breach::text() const {
     case What::unequal_masks:
       does = "waits for lanes whose masks are not the same, which PTX leaves open";
       break;
+    case What::open_barrier:
+      does =
+          "uses a barrier in a way that PTX leaves open: threads name different counts or operations, not all lanes "
+          "come, or an object is set up twice";
+      break;
     case What::opaque_bits:
       does = "uses bits that PTX leaves open, those of a cache policy";
+      break;
+    case What::contraction:
+      does =
+          "makes a product that a sum takes, and PTX leaves open whether the two are rounded once or twice "
+          "(__fmul_rn and __fadd_rn say it)";
+      break;
+    case What::lost_carry:
+      does = "adds a carry, which PTX keeps only in straight code, without branches and calls";
+      break;
+    case What::blank:
+      does = "uses a variable that the code before it does not always give a value";
       break;
     case What::barrier_bits:
       does = "accesses a barrier object (an mbarrier), whose bits PTX leaves open, as if it were plain memory";

@@ -27,7 +27,7 @@ struct Breach {
     values,          ///< it computes with more different values than are kept
     failed_call,     ///< a call of the CUDA runtime fails
     overlap,         ///< a copy on the device is between places that overlap
-    clock,           ///< the twelve of Dependence
+    clock,           ///< the sixteen of Dependence
     place,
     active_lanes,
     barrier_state,
@@ -38,7 +38,11 @@ struct Breach {
     stack,
     split_barrier,
     unequal_masks,
+    open_barrier,
     opaque_bits,
+    contraction,
+    lost_carry,
+    blank,
     barrier_bits,    ///< it reads or writes an mbarrier object by other instructions than those of mbarriers
     lane_order,      ///< lanes of a warp change the same place by one atomic, and their order shows
     lane_exchange,   ///< lanes of a warp exchange values by several strong accesses to global memory

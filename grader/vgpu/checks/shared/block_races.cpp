@@ -150,7 +150,8 @@ void BlockRaces::enter(const AccessRun& run, How how) {
                        static_cast<std::uint8_t>(a.bytes)};
   if (copies_.may_meet(run)) compare_with_copies(a, what);
   if (how.kind == How::Kind::copy) copies_.add(a, what);
-  if (how.kind == How::Kind::write && !has_lanes_apart(a)) compare_lanes(a, what);
+  const bool is_store = how.kind == How::Kind::write || how.kind == How::Kind::copy;
+  if (is_store && !has_lanes_apart(a)) compare_lanes(a, what);
   if (!in_shadow_) {
     if (has_log_ && log_.add(run, what, sync_.clocks())) return;
     move_log_to_shadow();
@@ -259,7 +260,8 @@ void BlockRaces::forget_guesses(const AccessRun& run) {
   }
 }
 
-/// Lanes of one store to the same place: one of their values remains, it is left open which.
+/// Lanes of one store, or of one asynchronous copy, to the same place: one of their values remains, it is left open
+/// which.
 void BlockRaces::compare_lanes(const Access& a, Footprint what) {
   // A lane for each hash of an address; aligned elements of one size are the same or apart.
   constexpr unsigned places = 128;

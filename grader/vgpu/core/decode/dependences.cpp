@@ -1,6 +1,7 @@
 #include "vgpu/core/decode/dependences.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <set>
 #include <string_view>
 
@@ -82,6 +83,84 @@ bool is_only_policy(const ptx::Function& function, const Instruction& made) {
   return is_only;
 }
 
+/// Is this an operation on floats for which the instruction chooses no rounding? ptxas may make one of two such.
+bool may_contract(const Instruction& in) {
+  constexpr auto is_rounding = [](const std::string& word) {
+    return word == "rn" || word == "rz" || word == "rm" || word == "rp";
+  };
+  return in.has_any({"f16", "f16x2", "bf16", "bf16x2", "f32", "f32x2", "f64"}) &&
+         std::ranges::none_of(in.modifiers, is_rounding);
+}
+
+/// Does a sum that may become one operation with it take this product?
+bool may_be_contracted(const ptx::Function& function, const Instruction& product) {
+  if (product.opcode != "mul" || !may_contract(product)) return false;
+  return std::ranges::any_of(function.instructions, [&](const Instruction& in) {
+    bool takes = false;
+    for (std::size_t k = 1; k < in.operands.size() && (in.opcode == "add" || in.opcode == "sub"); ++k)
+      for_each_register(in.operands[k], [&](std::int32_t r) { takes |= r == product.operands[0].reg; });
+    return takes && may_contract(in);
+  });
+}
+
+/// Does the instruction take a carry that nothing before it in its basic block has left?
+bool has_lost_carry(const ptx::Function& function, const ControlFlow& flow, std::uint32_t at) {
+  const std::string& taker = function.instructions[at].opcode;
+  if (taker != "addc" && taker != "subc" && taker != "madc") return false;
+  for (std::uint32_t k = at; k > flow.blocks[flow.block_of[at]].begin;) {
+    const Instruction& before = function.instructions[--k];
+    if (before.opcode == "call") return true;
+    if (before.has("cc")) return before.guard >= 0;
+  }
+  return true;
+}
+
+/// Registers that an instruction writes in each lane that comes to it.
+void for_each_written(const Instruction& in, const std::function<void(std::int32_t)>& visit) {
+  if (in.guard < 0) for_each_definition(in, visit);
+}
+
+/// By block of `flow`: which of the registers that may be read before they are written no instruction on some way to
+/// the block has written.
+std::vector<RegisterSet> unwritten_before(const ptx::Function& function, const ControlFlow& flow,
+                                          const std::vector<std::int32_t>& registers) {
+  std::vector<RegisterSet> unwritten(flow.blocks.size(), RegisterSet(function.registers.size()));
+  if (registers.empty() || flow.blocks.empty()) return unwritten;
+  for (const std::int32_t r : registers) {
+    std::vector<std::uint32_t> todo{0};
+    for (unwritten[0].set(r); !todo.empty();) {
+      const BasicBlock& block = flow.blocks[todo.back()];
+      todo.pop_back();
+      bool is_written = false;
+      for (std::uint32_t k = block.begin; k < block.end; ++k)
+        for_each_written(function.instructions[k], [&](std::int32_t written) { is_written |= written == r; });
+      for (const std::uint32_t next : block.successors) {
+        if (is_written || unwritten[next][r]) continue;
+        unwritten[next].set(r);
+        todo.push_back(next);
+      }
+    }
+  }
+  return unwritten;
+}
+
+/// Marks the instructions that may read a register that nothing has written.
+void find_blanks(const ptx::Function& function, const ControlFlow& flow, const Liveness& liveness,
+                 std::vector<std::optional<Dependence>>& found) {
+  if (function.instructions.empty()) return;
+  const std::vector<std::int32_t> registers = liveness.live_before(0);
+  if (registers.empty()) return;
+  std::vector<RegisterSet> unwritten = unwritten_before(function, flow, registers);
+  for (std::size_t b = 0; b < flow.blocks.size(); ++b)
+    for (std::uint32_t k = flow.blocks[b].begin; k < flow.blocks[b].end; ++k) {
+      const Instruction& in = function.instructions[k];
+      for_each_use(in, [&](std::int32_t r) {
+        if (unwritten[b][r] && !found[k]) found[k] = Dependence::blank;
+      });
+      for_each_written(in, [&](std::int32_t r) { unwritten[b].reset(r); });
+    }
+}
+
 }  // namespace
 
 std::vector<std::optional<Dependence>> dependences(const ptx::Module& module, const ptx::Function& function,
@@ -108,10 +187,15 @@ std::vector<std::optional<Dependence>> dependences(const ptx::Module& module, co
       found[k] = Dependence::stack;
     } else if (in.opcode == "createpolicy" && !is_only_policy(function, in)) {
       found[k] = Dependence::opaque_bits;
+    } else if (may_be_contracted(function, in)) {
+      found[k] = Dependence::contraction;
+    } else if (has_lost_carry(function, flow, k)) {
+      found[k] = Dependence::lost_carry;
     } else if (in.opcode == "discard") {
       found[k] = Dependence::discarded;
     }
   }
+  find_blanks(function, flow, liveness, found);
   return found;
 }
 

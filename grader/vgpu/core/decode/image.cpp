@@ -81,7 +81,7 @@ Reached reach(const ptx::Module& module, const ptx::Function& kernel) {
 /// its type.
 constexpr std::uint64_t most_thread_frame_bytes = 2 << 20;  // registers and arguments
 
-void check_sizes(const ptx::Function& function) {
+void check_sizes(const ptx::Module& module, const ptx::Function& function) {
   std::uint64_t local = 0, frame = 0;
   const auto add = [](std::uint64_t& sum, const ptx::Variable& v, std::uint64_t most) {
     sum += std::min<std::uint64_t>(v.align, most) + std::min(v.size, most);  // so it cannot wrap around
@@ -93,8 +93,16 @@ void check_sizes(const ptx::Function& function) {
   }
   for (const auto* variables : {&function.parameters, &function.returns})
     for (const ptx::Variable& v : *variables) add(frame, v, most_thread_frame_bytes);
-  if (local > most_local_bytes)
-    refuse(function, fmt::format("has more than {} bytes of local memory a thread", most_local_bytes));
+  if (local > most_local_bytes) {
+    FaultException f(
+        Fault::Kind::undefined,
+        fmt::format("{} has more than {} bytes of variables and arrays of its own in a thread, which ptxas "
+                    "refuses",
+                    ptx::source_name(function.name), most_local_bytes),
+        "make the arrays smaller, or allocate them with cudaMalloc");
+    if (!function.instructions.empty()) f.fault.set_places(places_of(module, function.instructions.front().line));
+    throw f;
+  }
   if (frame > most_thread_frame_bytes) refuse(function, "has too many registers, or too large arguments");
 }
 
@@ -233,7 +241,7 @@ std::unique_ptr<Image> make_image(const ptx::Module& module, const ptx::Function
   image->convergent = !options.fine_grain && options.fast.pairs;
   image->parameter_bytes = layout_parameters(kernel, image->parameter_offsets);
   const Reached reached = reach(module, kernel);
-  for (const ptx::Function* f : reached.functions) check_sizes(*f);
+  for (const ptx::Function* f : reached.functions) check_sizes(module, *f);
   check_defined(module, reached);
   const auto shared = lay_out_shared(*image, reached);
   image->separable = is_separable(reached);

@@ -1,6 +1,7 @@
 #include "vgpu/core/memory/async_copy.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 
@@ -33,6 +34,8 @@ const Inst* async_copy(Warp& w, const Inst* i) {
   Memory& memory = *w.block->grid->memory;
   const std::uint32_t bytes = form.bytes;
   Addresses from, to;
+  std::byte* target[warp_size];
+  std::array<std::byte, 16> copied[warp_size] = {};
   Mask reads = 0, cuts = 0;  // lanes that copy something; of which the last word only in part
   std::uint64_t cut[warp_size] = {};
   for (const unsigned l : lanes_in(w.active)) {
@@ -41,13 +44,12 @@ const Inst* async_copy(Warp& w, const Inst* i) {
     from.of[l] = w.lanes<std::uint64_t>(i->op[1])[l] + static_cast<std::uint64_t>(offset.from);
     std::uint32_t count = form.has_count ? std::min(bytes, w.lanes<std::uint32_t>(i->op[2])[l]) : bytes;
     if (form.ignores && (w.predicate(i->op[2]) >> l & 1) == (form.ignores == 1)) count = 0;
-    std::byte* target = check_lane(w, StateSpace::shared, AccessKind::write, l, to.of[l], bytes);
+    target[l] = check_lane(w, StateSpace::shared, AccessKind::write, l, to.of[l], bytes);
     if (from.of[l] % bytes != 0 || (count > 0 && !memory.find(from.of[l], count)))
       raise_bad_access(w, StateSpace::global, AccessKind::read, l, from.of[l], bytes);
     if (Claims* const claims = w.block->grid->claims; claims && count > 0)
       claims->note(AccessKind::read, from.of[l], count);
-    std::memset(target, 0, bytes);
-    if (count > 0) std::memcpy(target, memory.host(from.of[l]), count);
+    if (count > 0) std::memcpy(copied[l].data(), memory.host(from.of[l]), count);
     if (count > 0) reads |= Mask{1} << l;
     if (const std::uint32_t rest = count % 4; rest > 0) {
       const Address word = from.of[l] + count - rest;
@@ -61,6 +63,7 @@ const Inst* async_copy(Warp& w, const Inst* i) {
   access.bytes = bytes;
   access.is_async = true;
   access.block = w.block;
+  access.copied = copied;
   for (Observer* o : w.block->grid->observers) {
     access.space = StateSpace::global;
     access.mask = reads;
@@ -72,6 +75,7 @@ const Inst* async_copy(Warp& w, const Inst* i) {
     o->store(access);
     if (cuts) o->computed_with(access.actor, cuts, cut, 4);  // what it leaves is made of a word, and is not that word
   }
+  for (const unsigned l : lanes_in(w.active)) std::memcpy(target[l], copied[l].data(), bytes);
   return i + 1;
 }
 

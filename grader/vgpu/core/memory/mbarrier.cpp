@@ -23,7 +23,7 @@ constexpr std::uint32_t most_arrivals = (1u << 20) - 1;  // PTX's limit of a cou
 /// A barrier object, and the state that an arrival returns: PTX leaves the bits open. `mark` distinguishes an object
 /// from poisoned, zeroed or overwritten memory.
 struct Object {
-  static constexpr std::uint64_t valid = 0xB;
+  static constexpr std::uint64_t valid = 0xB, phase_mask = (1 << 20) - 1;
   std::uint64_t pending : 20 = 0;   ///< arrivals that the current phase still waits for
   std::uint64_t expected : 20 = 0;  ///< arrivals of each later phase
   std::uint64_t phase : 20 = 0;     ///< of which PTX sees the lowest bit
@@ -57,6 +57,11 @@ class Place {
     o.pending = o.expected = count;
     o.mark = Object::valid;
     write(o);
+  }
+  bool is_object() const {
+    Object o;
+    std::memcpy(&o, host_, sizeof o);
+    return o.mark == Object::valid;
   }
   /// The object; it has to be one.
   Object read() const {
@@ -119,7 +124,15 @@ const Inst* store_objects(Warp& w, const Inst* i, Act act) {
   return i + 1;
 }
 
+/// PTX leaves open what becomes of an object that is one already, and of a look at a phase that is neither the current
+/// one nor the one before.
+void report_open(Warp& w, const Inst* i, Mask mask) {
+  if (mask && is_observed(w))
+    for (Observer* o : w.block->grid->observers) o->depends(actor_of(w, i), mask, Dependence::open_barrier);
+}
+
 const Inst* init(Warp& w, const Inst* i) {
+  report_open(w, i, lanes_where(w.active, [&](unsigned l) { return Place(w, i, l).is_object(); }));
   return store_objects(w, i, [&](unsigned l, const Place& place) { place.init(count_of(w, i, l)); });
 }
 
@@ -206,7 +219,7 @@ enum class By : std::uint8_t { state, parity };
 template <By by>
 const Inst* test_wait(Warp& w, const Inst* i) {
   Addresses at, phase;
-  Mask complete = 0;
+  Mask complete = 0, old = 0;
   std::optional<Place> place;
   Object o;
   for (const unsigned l : lanes_in(w.active)) {
@@ -219,10 +232,12 @@ const Inst* test_wait(Warp& w, const Inst* i) {
     } else {
       const auto asked = std::bit_cast<Object>(w.lanes<std::uint64_t>(i->op[1])[l]).phase;
       is_complete = asked != o.phase;
+      old |= Mask{((o.phase - asked) & Object::phase_mask) > 1} << l;
       phase.of[l] = asked + 1u;
     }
     complete |= Mask{is_complete} << l;
   }
+  report_open(w, i, old);
   if (complete) report(w, i, complete, at.of, AccessKind::atomic, Access::Order::acquire, phase.of);
   if (complete != w.active) {
     if (complete == 0 && waits_in_vain(w, most_looks)) return set_aside_until_write(w, i);

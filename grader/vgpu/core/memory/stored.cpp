@@ -19,11 +19,15 @@ const std::byte* memory_of(const Access& access, unsigned lane) {
                                                  : access.block->shared.data() + address;
 }
 
-/// The bytes that `lane` stores, from its registers.
+/// The bytes that `lane` stores, from its registers or by an asynchronous copy.
 LaneValue value_of(const Access& store, unsigned lane) {
+  LaneValue value{};
+  if (store.copied) {
+    std::ranges::copy(store.copied[lane], value.begin());
+    return value;
+  }
   const MemoryForm form = form_of(store.inst);
   const std::byte* const registers = store.block->warps[store.actor.warp].registers;
-  LaneValue value{};
   for (std::uint32_t k = 0; k < form.count; ++k)
     std::memcpy(value.data() + k * form.bytes, registers + store.inst->op[k] + lane * form.lane_bytes, form.bytes);
   return value;

@@ -2,6 +2,8 @@
 // nothing.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -76,6 +78,7 @@ struct Access : Pattern {
   const std::uint64_t* phase = nullptr;  ///< of each lane at an mbarrier, from 1: where it arrives, or saw it complete
   const Block* block = nullptr;          ///< of a load or a store
   const Inst* inst = nullptr;            ///< the same, for stored.hpp; none of an asynchronous copy
+  const std::array<std::byte, 16>* copied = nullptr;  ///< of an asynchronous copy: what each lane writes
 
   bool is_pattern() const { return !address; }
   /// Is lane l at `first` + l * `stride`?
@@ -117,7 +120,11 @@ enum class Dependence : std::uint8_t {
   stack,          ///< a stack whose depth only the run decides: recursion, alloca
   split_barrier,  ///< that lanes of a warp come to a barrier by different instructions, where all have to come by one
   unequal_masks,  ///< which lanes wait for each other, where a membermask names lanes that give another one
+  open_barrier,   ///< a use of a barrier that PTX leaves open: threads that do not agree on it, an object set up twice
   opaque_bits,    ///< bits that PTX leaves open: those of a cache policy
+  contraction,    ///< whether a product and the sum that it gets into are rounded once or twice
+  lost_carry,     ///< a carry that no addition in the same straight code has left
+  blank,          ///< a register that a way through the code reads before it writes it
 };
 
 /// Which accesses the handlers of an image report, and to what.

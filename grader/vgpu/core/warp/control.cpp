@@ -178,20 +178,20 @@ const Inst* trap(Warp& w, const Inst* i) {
   const auto lane = first_lane(w.active);
   const ptx::Module& module = *w.block->grid->image->module;
   const auto places = places_of(module, i->line);
-  if (!places.empty() && places.front().line != 0)
-    raise(Fault::Kind::trap, lane, "the kernel executed a trap (__trap())");
-  // Without a line it is nvcc's own.
   const auto constant = std::ranges::find(module.variables, StateSpace::constant, &ptx::Variable::space);
+  const bool has_line = !places.empty() && places.front().line != 0;  // mostly, nvcc's own have none
+  if (has_line && constant == module.variables.end())
+    raise(Fault::Kind::trap, lane, "the kernel executed a trap (__trap())");
   if (constant == module.variables.end())
     raise(Fault::Kind::trap, lane, "the kernel executed a trap that the compiler has put there",
           "nvcc puts a trap in the place of code that can only go wrong: look at its warnings");
-  raise(
-      Fault::Kind::trap, lane,
-      fmt::format("the kernel executed a trap that the compiler has put there, perhaps for a store to constant memory "
-                  "({})",
-                  ptx::source_name(constant->name)),
-      "device code can only read __constant__ memory: write it from the host, with cudaMemcpyToSymbol (nvcc warns of "
-      "such a store)");
+  raise(Fault::Kind::trap, lane,
+        fmt::format(
+            "the kernel executed a trap{} that the compiler has put there, perhaps for a store to constant memory "
+            "({})",
+            has_line ? ": __trap(), or one" : "", ptx::source_name(constant->name)),
+        "device code can only read __constant__ memory: write it from the host, with cudaMemcpyToSymbol (nvcc warns of "
+        "such a store)");
 }
 
 const Inst* breakpoint(Warp& w, const Inst* i) {
@@ -307,6 +307,23 @@ void release_barriers(Block& block) {
   for (Observer* o : w.block->grid->observers) o->depends(actor_of(w, i), w.active, Dependence::split_barrier);
 }
 
+/// Arrives `i` at a barrier in a way that PTX leaves open (PTX ISA, "barrier")? Lanes name different barriers, a count
+/// is no number of whole warps, those that meet do not agree, or not all lanes of the warp arrive and go on.
+static bool is_open(Warp& w, const Inst* i, const Barrier& b) {
+  using namespace control;
+  const auto differ = [&](OperandRef operand) {
+    const std::uint32_t* const values = w.lanes<std::uint32_t>(operand);
+    return lanes_where(w.active, [&](unsigned l) { return values[l] != values[first_lane(w.active)]; }) != 0;
+  };
+  const auto all = static_cast<std::uint32_t>(w.block->grid->block_size.count());
+  const bool is_counted = i->aux & has_count;
+  const std::uint32_t count = is_counted ? w.lanes<std::uint32_t>(i->op[1])[first_lane(w.active)] : all;
+  constexpr std::uint32_t operation = reduce_popc | reduce_and | reduce_or;
+  return differ(i->op[0]) || (is_counted && (differ(i->op[1]) || count % warp_size != 0)) ||
+         (i->aux & arrive_only && !(i->aux & lane_by_lane) && w.active != w.alive) ||
+         (b.arrived != 0 && (((b.last->aux ^ i->aux) & operation) != 0 || count != (b.expected ? b.expected : all)));
+}
+
 const Inst* control::barrier(Warp& w, const Inst* i) {
   w.pc = i;
   charge(w, i);
@@ -319,6 +336,8 @@ const Inst* control::barrier(Warp& w, const Inst* i) {
     report_mixed(w, i, id);
   if (!w.waiting.empty() && !(i->aux & lane_by_lane)) [[unlikely]]
     report_split(w, i, id);
+  if (is_observed(w) && is_open(w, i, b)) [[unlikely]]
+    for (Observer* o : block.grid->observers) o->depends(actor_of(w, i), w.active, Dependence::open_barrier);
   if (i->aux & has_count) b.expected = w.lanes<std::uint32_t>(i->op[1])[first];
   b.arrived += static_cast<std::uint32_t>(std::popcount(w.active));
   b.last = i;

@@ -52,9 +52,9 @@ STEADY = _one_of(
     r"__assert_fail|__libc_single_threaded|__tls_get_addr|__gmon_start__|_ITM_\w+|__pthread_key_create",
     r"(?:typeinfo|typeinfo name|vtable|VTT|construction vtable) for .+",
     # The CUDA runtime, where it does something; and the errors of what was done.
-    r"cuda(?:Malloc(?:Async)?|Free\w*|Memcpy\w*|Memset\w*|FuncSet\w*|SetDevice\w*|DeviceSet\w*)",
+    r"cuda(?:Malloc(?:Async)?|Free\w*|Memcpy\w*|Memset\w*)",
     r"cudaLaunch(?:Kernel|CooperativeKernel)|cudaGraph(?:Create|Instantiate\w*|Launch|Destroy|ExecDestroy|Upload)",
-    r"cuda(?:DeviceSynchronize|DeviceReset|CtxResetPersistingL2Cache|GetSymbol\w+)",
+    r"cuda(?:DeviceSynchronize|GetSymbol\w+)",
     r"cudaStream(?:Create\w*|Destroy|Synchronize|WaitEvent|BeginCapture\w*|EndCapture|IsCapturing)",
     r"cudaEvent(?:Create\w*|Destroy|Record\w*|Synchronize)",
     r"cuda(?:GetLastError|PeekAtLastError|GetErrorName|GetErrorString)",
@@ -90,6 +90,8 @@ OF_THE_DEVICE = _one_of(
     r"cuda(?:MallocPitch|Malloc3D|Occupancy\w+|FuncGetAttributes|DriverGetVersion|RuntimeGetVersion|PointerGetAttributes)",
 )
 """What is different on another device, and the same on one."""
+THAT_SETS = re.compile(r"cuda(?:FuncSet\w*|SetDevice\w*|DeviceSet\w*|CtxResetPersistingL2Cache|DeviceReset)")
+"""What still holds in the next call."""
 UNSTEADY_INSTRUCTION = re.compile(
     r"^ {0,16}[0-9a-f]{1,16}:[ \t]{1,16}"
     r"(?P<name>rdtscp?|rdpmc|rdrand|rdseed|rdpid|rdpkru|rdssp[dq]|(?:rd|wr)[fg]sbase|cpuid|xgetbv|s[gil]dt|str|smsw|lar|"
@@ -126,16 +128,23 @@ def read(path: Path, element: str, file: LearnersFile, name: str, *, is_sandboxe
         return HostState(f"what {name} keeps from call to call is not known")
     needed = [symbol.short for symbol in symbols if symbol.section == UNDEFINED]
     asked = [symbol for symbol in needed if OF_THE_DEVICE.fullmatch(symbol)]
-    unsteady = [symbol for symbol in needed if not (OF_THE_DEVICE.fullmatch(symbol) or STEADY.fullmatch(symbol))]
+    sets = [symbol for symbol in needed if THAT_SETS.fullmatch(symbol)]
+    known = {*asked, *sets, *filter(STEADY.fullmatch, needed)}
+    unsteady = [symbol for symbol in needed if symbol not in known]
     unsteady += [symbol.short for symbol in symbols if symbol.section == UNDEFINED and ASKS.fullmatch(symbol.name)]
     kept = [symbol.name for symbol in symbols if symbol.is_written and not OF_TOOLS.search(symbol.name)]
     kept += [symbol for symbol in needed if STREAMS.fullmatch(symbol)]
-    state = [_clause(some, does, file, name) for some, does in ((kept, "keep"), (asked, "say")) if some]
+    state = [_clause(some, does, file, name) for some, does in ((kept, "keep"), (sets, "set"), (asked, "say")) if some]
     verb = "is" if len(state) == 1 else "are"
     breach = _unsteady(unsteady, file, name) if unsteady else ""
     if not breach and (found := UNSTEADY_INSTRUCTION.search(code)):
         breach = f"{name} has the instruction {found['name']}, {UNKNOWN}"
-    return HostState(breach, f"{' and '.join(state)} {verb} as in these calls" if state else "")
+    return HostState(breach, f"{_listed_words(state)} {verb} as in these calls" if state else "")
+
+
+def _listed_words(clauses: Sequence[str]) -> str:
+    """Return "one, another and a third"."""
+    return " and ".join(filter(None, (", ".join(clauses[:-1]), clauses[-1])))
 
 
 def _unsteady(symbols: Sequence[str], file: LearnersFile, name: str) -> str:
@@ -198,12 +207,15 @@ def _without_parameters(symbol: str) -> str:
 
 
 TEMPLATE = re.compile(r"<[^<>]*>")
+MEMBER = re.compile(r"(?<=\w)(?:::_\w+)(?=\(|$)")
+"""A member that no program names, of a class that it does."""
 
 
 def _word(symbol: str) -> str:
     """Return the word of a program by which it calls a function or names a variable."""
     while (plain := TEMPLATE.sub("", symbol)) != symbol:
         symbol = plain
+    symbol = MEMBER.sub("", symbol)
     return re.sub(r"\(.*|\[abi:\w+\]", "", symbol.rpartition("::")[2]).rpartition(" ")[2]
 
 
