@@ -270,7 +270,8 @@ CASES: dict[str, tuple[str, str, str]] = {
     "a variable without a value decides": (
         "tested, not proved: .* uses a variable that the code before it does not always give a value",
         STORE,
-        '  unsigned value;\n  asm volatile("{.reg .pred p; setp.lt.u32 p, %1, 7; @p mov.u32 %0, 3;}" : "=r"(value) : "r"(t));\n'
+        '  unsigned value;\n  asm volatile("{.reg .pred p; setp.lt.u32 p, %1, 7; @p mov.u32 %0, 3;}"\n'
+        '               : "=r"(value) : "r"(t));\n'
         "  if (i < n) d_y[i] = value == 123456 ? identity() : s_xy[t];",
     ),
     "a variable gets a value on each way to its use": (
@@ -528,8 +529,8 @@ CASES: dict[str, tuple[str, str, str]] = {
     "an attribute of the kernel is set for some calls": (
         rf"{PROVED}.*, if what cudaFuncSetAttribute \(.*\) sets is as in these calls",
         LAUNCH,
-        "  if (n > 5000)\n    cudaFuncSetAttribute(kogge_stone_kernel<kind>, cudaFuncAttributeMaxDynamicSharedMemorySize, 60000);\n"
-        + LAUNCH,
+        "  constexpr auto size = cudaFuncAttributeMaxDynamicSharedMemorySize;\n"
+        "  if (n > 5000) cudaFuncSetAttribute(kogge_stone_kernel<kind>, size, 60000);\n" + LAUNCH,
     ),
     "the format of a text decides": (
         LOOKS,

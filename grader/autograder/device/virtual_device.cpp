@@ -111,6 +111,8 @@ class CallCounting {
   void report(CallReport& report, const server::Traffic& traffic) const {
     vgpu::Counts counts = counters_.counts();
     counts.barriers += own_barriers_.count();
+    counts.global_bytes += traffic.bytes_on_device;
+    counts.global_sectors += traffic.sectors_on_device;
     report.counts = counts.named();
     const auto add = [&](const char* name, std::uint64_t count) {
       report.counts.emplace_back(name, static_cast<double>(count));

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <utility>
 
+#include "vgpu/checks/cost/access_cost.hpp"
+
 namespace scanlab::server {
 
 namespace {
@@ -221,6 +223,11 @@ void Requests::report_ends(Address start, std::uint64_t bytes) {
   if ((start + bytes) % word_bytes != 0 && bytes > 0) report_words(start + bytes - 1, 1);
 }
 
+/// Sectors of memory that a range touches.
+static std::uint64_t sectors_of(Address start, std::uint64_t bytes) {
+  return bytes == 0 ? 0 : (start + bytes - 1) / vgpu::sector_bytes - start / vgpu::sector_bytes + 1;
+}
+
 std::int32_t Requests::copy_on_device(const Request& request, Payload, Answer&) {
   if ((request.to | request.from | request.bytes) % word_bytes != 0) {
     report_words(request.from, request.bytes);
@@ -230,6 +237,8 @@ std::int32_t Requests::copy_on_device(const Request& request, Payload, Answer&) 
   if (request.flags & wire::flag_misnamed && traffic.misnamed_copies++ == 0) traffic.misnamed_at = call_site_;
   const Address apart = std::max(request.to, request.from) - std::min(request.to, request.from);
   if (apart != 0 && apart < request.bytes && traffic.overlapping_copies++ == 0) traffic.overlapping_at = call_site_;
+  traffic.bytes_on_device += 2 * request.bytes;
+  traffic.sectors_on_device += sectors_of(request.from, request.bytes) + sectors_of(request.to, request.bytes);
   traffic.flow.comes(DataFlow::In::device_copies, bytes_of_a_choice);
   advance_device_side(2 * request.bytes);
   return wire::error::success;

@@ -62,6 +62,8 @@ REPEATED_UP_TO = 1 << 14
 """Elements. What a second call shows of the first is seen of any size, and large ones take long."""
 TAILS_FROM, RESTS = 1025, 32
 """Elements of the least size whose rest is tried: more than a block of most labs has. So many rests there are."""
+OCTAVES_FROM, OCTAVES_TO = 11, 18
+"""Powers of two: in each octave between them a lab has a size that only the seed knows."""
 UNANNOUNCED = 8192
 """Elements that a correctness check's call of a size that only the seed knows has at most."""
 
@@ -391,7 +393,8 @@ def _unannounced(check: CorrectnessCheck, seed: int) -> Call:
 def _beyond(rubric: Rubric, check: CorrectnessCheck, seed: int) -> list[int]:
     """Return sizes by which a program is found that is right at those that the rubric names, and wrong at others.
 
-    Larger ones than are run under all schedules; and a few that leave other rests, each check its own.
+    Larger ones than are run under all schedules; a few that leave other rests, each check its own; and one in each
+    octave, which the checks share.
     """
     secret = random.Random(f"{seed} {check.name} beyond")
     large = [secret.randint(low, high) for low, high in check.beyond if low > max(check.sizes)]
@@ -401,8 +404,11 @@ def _beyond(rubric: Rubric, check: CorrectnessCheck, seed: int) -> list[int]:
     shared = random.Random(f"{seed} tails")
     first = TAILS_FROM + shared.randrange(RESTS)
     tails = [first + rest for rest in shared.sample(range(RESTS), RESTS)]
-    begin = alike.index(check.name) * check.tails
-    return [tails[(begin + k) % RESTS] for k in range(check.tails)] + large
+    own = alike.index(check.name)
+    begin = own * check.tails
+    octaves = shared.sample(range(OCTAVES_FROM, OCTAVES_TO), OCTAVES_TO - OCTAVES_FROM)[own :: len(alike)]
+    between = [int(2 ** (octave + secret.random())) for octave in octaves]
+    return [tails[(begin + k) % RESTS] for k in range(check.tails)] + between + large
 
 
 def _has_tails(check: CorrectnessCheck) -> bool:

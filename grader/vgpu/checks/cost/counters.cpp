@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "vgpu/checks/cost/access_cost.hpp"
+#include "vgpu/core/memory/stored.hpp"
 
 namespace scanlab::vgpu {
 namespace {
@@ -39,6 +40,14 @@ constexpr std::pair<const char*, std::uint64_t Counts::*> all_counts[] = {
 /// Active lanes, over 32; 1 when there is nothing.
 double efficiency(std::uint64_t lanes, std::uint64_t warps) {
   return warps ? static_cast<double>(lanes) / (32.0 * static_cast<double>(warps)) : 1.0;
+}
+
+/// How often the run moves up to 128 bytes.
+std::uint64_t moves_of(const AccessRun& run) {
+  if (run.first.bytes <= bank_bytes) return run.count;
+  std::uint64_t moves = 0;
+  for (unsigned k = 0; k < run.count; ++k) moves += passes_without_conflict(run.of(k));
+  return moves;
 }
 
 }  // namespace
@@ -96,28 +105,28 @@ void Counters::accesses(const AccessRun& run) {
 }
 
 void Counters::load(const Access& a) {
-  if (a.space == ptx::StateSpace::shared) ++counts_.shared_loads;
+  if (a.space == ptx::StateSpace::shared) counts_.shared_loads += passes_without_conflict(a);
   access(a);
 }
 
 void Counters::store(const Access& a) {
-  if (a.space == ptx::StateSpace::shared) ++counts_.shared_stores;
+  if (a.space == ptx::StateSpace::shared) counts_.shared_stores += passes_without_conflict(a);
   access(a);
 }
 
 void Counters::loads(const AccessRun& run) {
-  if (run.first.space == ptx::StateSpace::shared) counts_.shared_loads += run.count;
+  if (run.first.space == ptx::StateSpace::shared) counts_.shared_loads += moves_of(run);
   accesses(run);
 }
 
 void Counters::stores(const AccessRun& run) {
-  if (run.first.space == ptx::StateSpace::shared) counts_.shared_stores += run.count;
+  if (run.first.space == ptx::StateSpace::shared) counts_.shared_stores += moves_of(run);
   accesses(run);
 }
 
 void Counters::atomic(const Access& a) {
   if (!a.phase) {  // waiting at an mbarrier is not one
-    counts_.atomics += static_cast<unsigned>(std::popcount(a.mask));
+    counts_.atomics += static_cast<unsigned>(std::popcount(lanes_that_change(a)));
     if (a.space == ptx::StateSpace::shared) ++counts_.shared_stores;  // the old value is lost, as by a store
   }
   access(a);

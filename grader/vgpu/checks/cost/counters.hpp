@@ -19,11 +19,11 @@ struct Counts {
   std::uint64_t additions = 0;                        ///< floating-point add, sub, fma; a thread
   std::uint64_t warp_additions = 0;                   ///< the same, a warp
   std::uint64_t barriers = 0;                         ///< completed block barriers, each once per block
-  std::uint64_t shared_loads = 0, shared_stores = 0;  ///< warp requests
+  std::uint64_t shared_loads = 0, shared_stores = 0;  ///< of warps, up to 128 bytes each
   std::uint64_t bank_conflict_replays = 0;            ///< extra passes over the 32 banks of 4 bytes
   std::uint64_t global_requests = 0, global_sectors = 0;
   std::uint64_t global_bytes = 0;  ///< asked for by threads
-  std::uint64_t atomics = 0;       ///< a thread, global and shared; mbarriers are none
+  std::uint64_t atomics = 0;       ///< a thread, global and shared, that change what they find; mbarriers are none
   std::uint64_t fences = 0;        ///< warp requests: fences between blocks, and releases and acquires of global memory
 
   double warp_efficiency() const;      ///< active lanes per instruction, over 32; 1 when nothing ran

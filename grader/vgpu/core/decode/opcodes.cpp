@@ -84,7 +84,7 @@ bool depends_on_schedule(const ptx::Operand& o) {
 
 /// What is not the same for equal threads of all blocks; registers that are not known here are not, either.
 bool depends_on_block(const ptx::Operand& o) {
-  static constexpr std::array<std::string_view, 9> same = {"%tid.",  "%ntid.",  "%nctaid.",     "%lane", "%warpid",
+  static constexpr std::array<std::string_view, 8> same = {"%tid.",  "%ntid.",  "%nctaid.",     "%lane",
                                                            "%nwarp", "%gridid", "%globaltimer", "%clock"};
   const auto is_same = [&](std::string_view begin) { return o.name.starts_with(begin); };
   if (o.kind == ptx::Operand::Kind::special && std::ranges::none_of(same, is_same)) return true;

@@ -28,6 +28,11 @@ struct Reading {
     return grid.executed + grid.slept + static_cast<std::uint64_t>(warp.quantum - warp.budget);
   }
   std::uint64_t timer() const { return static_cast<std::uint64_t>(grid.start_ns) + ticks(); }
+  /// The warp's place in its multiprocessor, which is not its place in the block: that of a block's first warp differs
+  /// from block to block.
+  std::uint64_t warp_slot() const {
+    return (block.index * block.warps.size() + warp.id) % (grid.profile->max_threads_per_multiprocessor / warp_size);
+  }
   std::uint64_t shared_bytes() const {
     constexpr std::uint64_t unit = 128;  // in multiples of which shared memory is allocated on sm_80
     return (grid.image->static_shared + grid.dynamic_shared + unit - 1) / unit * unit;
@@ -62,7 +67,7 @@ constexpr Special specials[] = {
     {"%nctaid.y", Type::u32, Varies::nowhere, value_of<[](Reading r) { return r.grid.size.y; }>},
     {"%nctaid.z", Type::u32, Varies::nowhere, value_of<[](Reading r) { return r.grid.size.z; }>},
     {"%laneid", Type::u32, Varies::by_lane, value_of<[](Reading r) { return r.lane; }>},
-    {"%warpid", Type::u32, Varies::by_warp, value_of<[](Reading r) { return r.warp.id; }>},
+    {"%warpid", Type::u32, Varies::by_warp, value_of<[](Reading r) { return r.warp_slot(); }>},
     {"%nwarpid", Type::u32, Varies::nowhere,
      value_of<[](Reading r) { return r.grid.profile->max_threads_per_multiprocessor / warp_size; }>},
     {"%smid", Type::u32, Varies::nowhere,
