@@ -115,6 +115,10 @@ cudaError_t check_device(int device) {
 
 }  // namespace
 
+std::size_t stack_limit() {
+  return limits.values[cudaLimitStackSize];
+}
+
 void forget_device_settings() {
   limits = {};
   device_flags = 0;

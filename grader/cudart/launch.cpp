@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "cudart/call.hpp"
+#include "cudart/sides.hpp"
 
 namespace scanlab::cudart {
 
@@ -31,8 +32,12 @@ cudaError_t check(Client& state, Function& function, Request request, const Laun
   request.op = Op::check_launch;
   cudaError_t error = state.submit(request);
 #if CUDART_VERSION >= 13000
-  // CUDA 13's runtime has one name for every launch that a device refuses (seen with 13.0 on an H200).
-  if (error == cudaErrorInvalidConfiguration || error == cudaErrorLaunchOutOfResources) error = cudaErrorInvalidValue;
+  // CUDA 13's runtime has one name for every launch that a device refuses, but where its threads take more registers
+  // than there are (seen with 13.0 on an H200).
+  const bool is_beyond_bounds =
+      std::uint64_t{shape.block.x} * shape.block.y * shape.block.z > function.facts.max_threads;
+  if (error == cudaErrorInvalidConfiguration || (error == cudaErrorLaunchOutOfResources && is_beyond_bounds))
+    error = cudaErrorInvalidValue;
 #endif
   if (error == cudaSuccess && function.accepted.size() < 64) function.accepted.push_back(shape);
   return error;
@@ -54,6 +59,7 @@ cudaError_t launch(const void* kernel, const LaunchShape& shape, void** argument
     const Request request{.op = Op::launch,
                           .flags = shape.cooperative ? wire::flag_cooperative : 0,
                           .id = function->id,
+                          .bytes = stack_limit(),
                           .grid = {shape.grid.x, shape.grid.y, shape.grid.z},
                           .block = {shape.block.x, shape.block.y, shape.block.z},
                           .dynamic_shared = shape.dynamic_shared,

@@ -38,6 +38,8 @@ void forget_pool_allocation(Address address);
 void forget_pools();
 /// Limits, flags and configurations are again as they were at the start.
 void forget_device_settings();
+/// Bytes of stack that a thread has: cudaLimitStackSize.
+std::size_t stack_limit();
 
 /// Does what a pointer points into go on for so many bytes? True where it points into no allocation.
 bool lies_within(const Client& state, const void* pointer, std::size_t bytes);

@@ -99,7 +99,9 @@ class HostDevice : public Device {
     return pointer;
   }
 
-  std::unique_ptr<Connection> connect(std::size_t) override { return std::make_unique<HostConnection>(findings_); }
+  std::unique_ptr<Connection> connect(const std::filesystem::path&, std::size_t) override {
+    return std::make_unique<HostConnection>(findings_);
+  }
 
   void copy(const Buffer& to, const Buffer& from) override {
     std::memcpy(at(to), at(from), from.bytes);

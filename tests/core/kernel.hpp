@@ -48,7 +48,7 @@ struct Setup {
 /// A launch of a module's kernel `k`; `parameters` has to stay where it is.
 inline vgpu::LaunchRequest launch_of(vgpu::LoadedModule* module, vgpu::Dim3 grid, vgpu::Dim3 block,
                                      std::span<const std::byte> parameters) {
-  return {module, "k", grid, block, 0, 0, parameters, false};
+  return {.module = module, .kernel = "k", .grid = grid, .block = block, .parameters = parameters};
 }
 
 inline Run run(const Kernel& kernel, const Setup& setup = {}) {

@@ -122,7 +122,9 @@ class CudaDevice : public Device {
     return pointer;
   }
 
-  std::unique_ptr<Connection> connect(std::size_t) override { return std::make_unique<CudaConnection>(); }
+  std::unique_ptr<Connection> connect(const std::filesystem::path&, std::size_t) override {
+    return std::make_unique<CudaConnection>();
+  }
 
   void copy(const Buffer& to, const Buffer& from) override {
     check(cudaMemcpyAsync(at(to), at(from), from.bytes, cudaMemcpyDeviceToDevice), "cannot copy device memory");

@@ -141,7 +141,8 @@ class Device {
   /// Records who writes an element, as long as what is returned lives; null where a device does not see that.
   virtual std::unique_ptr<ElementWrites> watch(const Buffer& element);
   virtual runner::DevicePointer share(const Buffer& buffer) = 0;
-  virtual std::unique_ptr<Connection> connect(std::size_t output_limit) = 0;
+  /// With a runner that is about to start: what it is, and the most that its kernels may print, in bytes.
+  virtual std::unique_ptr<Connection> connect(const std::filesystem::path& program, std::size_t output_limit) = 0;
 
   // What timing checks need; a virtual device is never timed.
 

@@ -213,6 +213,11 @@ class VirtualConnection : public Connection {
     if (counting_) counting_->report(report, traffic);
     counting_.reset();
     if (checks_ != nullptr) report.breaches = checks_->breaches();
+    if (faults_.empty() && !traffic.unsupported.empty())
+      faults_.push_back(vgpu::FaultException(vgpu::Fault::Kind::unsupported,
+                                             fmt::format("the virtual GPU does not have {}", traffic.unsupported),
+                                             "do without it, or check on a real GPU with --device gpu")
+                            .fault);
     if (const std::string& call = traffic.failed.empty() ? traffic.unsupported : traffic.failed; !call.empty())
       report.breaches.push_back({.what = vgpu::Breach::What::failed_call, .where = {.function = call}});
     if (traffic.overlapping_copies > 0)
@@ -427,7 +432,8 @@ class VirtualDevice : public Device {
     return pointer;
   }
 
-  std::unique_ptr<Connection> connect(std::size_t output_limit) override {
+  std::unique_ptr<Connection> connect(const std::filesystem::path& program, std::size_t output_limit) override {
+    device_.registers = vgpu::read_registers(program);
     int fds[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) != 0) throw_errno("no socket for the virtual GPU");
     return std::make_unique<VirtualConnection>(device_, provenance_, checks_ ? &*checks_ : nullptr, output_limit,

@@ -76,8 +76,9 @@ RunnerProcess::Options Submission::options_for(const std::filesystem::path& prog
 }
 
 void Submission::start() {
-  connection_ = device_.connect(plan_.limits.output_bytes);
-  RunnerProcess::Options options = options_for(plan_.runners.at(name_of(element_)));
+  const std::filesystem::path& program = plan_.runners.at(name_of(element_));
+  connection_ = device_.connect(program, plan_.limits.output_bytes);
+  RunnerProcess::Options options = options_for(program);
   options.vgpu_fd = connection_->fd();
   process_ = std::make_unique<RunnerProcess>(options, limit_);
   connection_->release_fd();  // so that the device notices when the runner has gone

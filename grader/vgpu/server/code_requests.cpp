@@ -156,6 +156,7 @@ vgpu::LaunchRequest Requests::launch_request(const Request& request) const {
   launch.block = {request.block[0], request.block[1], request.block[2]};
   launch.dynamic_shared = request.dynamic_shared;
   launch.max_dynamic_shared = request.max_dynamic_shared;
+  launch.stack_bytes = request.bytes;
   launch.cooperative = (request.flags & wire::flag_cooperative) != 0;
   return launch;
 }

@@ -45,7 +45,8 @@ enum class Op : std::uint32_t {
   copy_on_device,    ///< to, from, bytes
   fill,              ///< to, bytes, value: one byte
   check_launch,      ///< as `launch` without parameters: would it be refused? Nothing runs.
-  launch,            ///< id: kernel, grid, block, dynamic_shared, max_dynamic_shared, payload: parameter buffer
+  launch,            ///< id: kernel, bytes: of stack a thread, grid, block, dynamic_shared, max_dynamic_shared,
+                     ///< payload: parameter buffer
   synchronise,       ///< surfaces a pending fault; and as note_host_wait
   read_output,       ///< → bytes of device printf's text, at the start of the staging buffer
   memory_info,       ///< → bytes: free, value: all

@@ -236,6 +236,7 @@ class Proof {
           unexplored_([this](const vgpu::Breach& b) { noted_.push_back(b.text()); }),
           host_lines_(host_lines) {
       device.schedule = schedule;
+      device.registers = vgpu::read_registers(proof_.program_.file);
       device.max_warp_instructions = proof.options_.max_warp_instructions;
       device.cancel = proof.options_.cancel;
       device.reports_dependences = true;

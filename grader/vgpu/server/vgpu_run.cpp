@@ -374,6 +374,7 @@ int run(Arguments& arguments) {
   if (arguments.prove) return server::prove(arguments.program, arguments);
   vgpu::Device device(arguments.profile);
   device.schedule = arguments.schedule;
+  device.registers = vgpu::read_registers(arguments.program.file);
   device.max_warp_instructions = arguments.max_warp_instructions;
   device.threads = arguments.threads;
   device.least_parallel_ns = 1e3 * static_cast<double>(arguments.parallel_from_us);

@@ -14,6 +14,7 @@ import re
 import shutil
 from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -22,6 +23,7 @@ from scanlab.bootstrap.cuda import PTX_FLAGS
 from scanlab.contract import Device
 from scanlab.errors import KitError
 from scanlab.judging import own_names
+from scanlab.judging.compiled.line_table import texts
 from scanlab.judging.compiled.refusals import refuse_line_directives, refuse_ready_made, refuse_too_much
 from scanlab.judging.compiler import cache
 from scanlab.judging.compiler.doubt import by_whom
@@ -61,6 +63,12 @@ DEVICE_LINK_FLAGS = {
     "vgpu": (*PTX_FLAGS[: PTX_FLAGS.index("-cudart")], "-cudadevrt", "none"),
     "gpu": ("-arch=native",),
 }
+REGISTERS = "registers.txt"
+"""What ptxas gives the threads of each kernel, beside an object and a program: `vgpu::read_registers` reads it."""
+USED = re.compile(
+    r"Compiling entry function '(?P<kernel>[^'\n]{1,4000})' for [^\n]{1,100}"
+    r"(?:\n(?!ptxas info {1,8}: Compiling)[^\n]{0,4000}){0,4}?\nptxas info {1,8}: Used (?P<count>[0-9]{1,4}) registers"
+)
 OBJECT = re.compile(rf"{re.escape(str(cache.CACHE))}/\w{{32}}/object\.o: ")
 RELOCATABLE = b"__cudaRegisterLinkedBinary_"
 """Begins a symbol that every object made with -rdc=true needs, and that linking the device code defines."""
@@ -111,6 +119,9 @@ def _make_object(source: Source, recipe: Recipe, device: Device, *, is_sandboxed
         names = included(headers.read_text(errors="surrogateescape"), cwd)
         listed = json.dumps([str(path) for path in names])
         (folder / "included.json").write_text(listed)
+        if device == "vgpu" and str(own_names.BY_NAME) not in flags:
+            registers = _registers((folder / "object.o").read_bytes(), is_sandboxed=is_sandboxed)
+            (folder / REGISTERS).write_text(registers, encoding="utf-8")
         entry = making.keep_as(object_name(key, names))
         making.write(f"{key}{LIST}", listed)
     return entry / "object.o"
@@ -128,7 +139,9 @@ def link(
         libraries = [*libraries, product("grader/cudart/libcudart_vgpu.a")]
     stamps = [f"{path} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in libraries]
     contents = [path.read_bytes() for path in objects]
-    name = cache.hash_of("sandboxed program" if is_sandboxed else "program", device, tools.identity, *contents, *stamps)
+    name = cache.hash_of(
+        f"{'sandboxed program' if is_sandboxed else 'program'}, {REGISTERS}", device, tools.identity, *contents, *stamps
+    )
     entry = cache.folder() / name
     if cache.is_whole(entry):
         cache.touch(entry)
@@ -171,6 +184,9 @@ def _make_program(
                 runtime = [*_device_runtime(tools, device), *runtime]
             command = [*gcc(), *map(str, objects), *map(str, libraries), *runtime, *SYSTEM_LIBRARIES]
             run([*command, "-o"], "program")
+            known = [path.with_name(REGISTERS) for path in objects]
+            registers = "".join(path.read_text(encoding="utf-8") for path in known if path.is_file())
+            (folder / REGISTERS).write_text(registers, encoding="utf-8")
         except CompileTimeoutError:
             raise
         except CompileError as error:
@@ -265,23 +281,32 @@ def make_device_code(path: Path, element: str, to: Path) -> None:
     by_whom(partial(run_here, command, recipe.cwd), partial(_compile_control, "vgpu", is_sandboxed=False))
 
 
-def assemble(code: bytes, *, is_sandboxed: bool) -> None:
-    """Have ptxas make machine code of PTX, which is thrown away; nothing where the toolkit has no ptxas.
+def _registers(object_text: bytes, *, is_sandboxed: bool) -> str:
+    """Return the registers that a thread of each kernel takes, a line each: its mangled name and the number.
 
-    Raises CompileError with what it said where it refuses the PTX.
+    None of the kernels that ptxas does not take by themselves: those of a program whose device code is linked.
+    """
+    said = []
+    for code in texts(object_text):
+        with suppress(CompileError):
+            said.append(assemble(code, is_sandboxed=is_sandboxed))
+    return "".join(f"{one['kernel']} {one['count']}\n" for one in USED.finditer("\n".join(said)))
+
+
+def assemble(code: bytes, *, is_sandboxed: bool) -> str:
+    """Have ptxas make machine code of PTX, which is thrown away; return what it says of it.
+
+    That is nothing where the toolkit has no ptxas. Raises CompileError with what it said where it refuses the PTX.
     """
     ptxas = toolchain().ptxas
     if ptxas is None:
-        return
+        return ""
     with scratch() as folder:
         file, made = folder / "scan.ptx", folder / "made"
         file.write_bytes(code)
         made.mkdir()
-        command = [str(ptxas), f"-arch={ASSEMBLED_FOR}", str(file), "-o", str(made / "scan.cubin")]
-        if is_sandboxed:
-            run_sandboxed(command, folder, [file], made, "vgpu")
-        else:
-            run_here(command, folder)
+        command = [str(ptxas), "-v", f"-arch={ASSEMBLED_FOR}", str(file), "-o", str(made / "scan.cubin")]
+        return run_sandboxed(command, folder, [file], made, "vgpu") if is_sandboxed else run_here(command, folder)
 
 
 def build_program(paths: Sequence[Path], device: Device, flags: Sequence[str]) -> Path:

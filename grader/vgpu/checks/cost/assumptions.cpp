@@ -76,15 +76,18 @@ std::string Breach::text() const {
           "room";
       break;
     case What::split_barrier:
-      does = "is a barrier that some lanes of a warp come to while others of it wait at another, which PTX leaves open";
+      does = "is a barrier to which not all lanes of a warp come together, as PTX asks";
       break;
     case What::unequal_masks:
       does = "waits for lanes whose masks are not the same, which PTX leaves open";
       break;
     case What::open_barrier:
       does =
-          "uses a barrier in a way that PTX leaves open: threads name different counts or operations, not all lanes "
-          "come, or an object is set up twice";
+          "uses a barrier in a way that PTX leaves open: threads name different counts or operations, or an object is "
+          "set up twice";
+      break;
+    case What::open_form:
+      does = "has an instruction whose result PTX leaves open for these operands";
       break;
     case What::opaque_bits:
       does = "uses bits that PTX leaves open, those of a cache policy";

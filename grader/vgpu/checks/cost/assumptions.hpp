@@ -27,7 +27,7 @@ struct Breach {
     values,          ///< it computes with more different values than are kept
     failed_call,     ///< a call of the CUDA runtime fails
     overlap,         ///< a copy on the device is between places that overlap
-    clock,           ///< the sixteen of Dependence
+    clock,           ///< the seventeen of Dependence
     place,
     active_lanes,
     barrier_state,
@@ -39,6 +39,7 @@ struct Breach {
     split_barrier,
     unequal_masks,
     open_barrier,
+    open_form,
     opaque_bits,
     contraction,
     lost_carry,

@@ -25,12 +25,14 @@ const Inst* observed_addition(Warp& w, const Inst* i) {
 }  // namespace
 
 void Decoder::run() {
+  if (!heads_.empty()) program_.rounds = frame_.temporary(sizeof(std::uint32_t));
   program_.code = pass();
   starts_of_any_ = start_of_;
   if (context_.image->convergent && function_.is_entry) make_convergent();
   frame_.finish(program_);
   const auto live = function_.instructions.empty() ? std::vector<std::int32_t>{} : liveness_.live_before(0);
   program_.blanks = frame_.blanks(live, slots_read_unwritten(function_, flow_));
+  if (program_.rounds) program_.blanks.push_back({*program_.rounds, sizeof(std::uint32_t) * warp_size});
   if (program_.convergent.code.empty()) return;
   program_.convergent.blanks = frame_.blank_pairs(live);
   make_steps(program_.convergent, forms_, program_.constants);
@@ -64,6 +66,7 @@ std::vector<Inst> Decoder::pass() {
     index_ = static_cast<std::uint32_t>(k);
     start_of_[k] = code_.size();
     const std::vector<ElementUse> none, &uses = element_uses_.empty() ? none : element_uses_[k];
+    if (heads_.contains(index_)) emit(control::count_round, {each_together}, {.op = {*program_.rounds}, .aux = index_});
     if (!dependences_.empty()) {
       if (const auto& dependence = dependences_[k])
         emit(report_dependence, {each_together}, {.op = {}, .aux = static_cast<std::uint32_t>(*dependence)});

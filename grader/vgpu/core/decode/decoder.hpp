@@ -49,8 +49,10 @@ class Decoder {
         liveness_(function_, flow_),
         frame_(function_) {
     const auto kind = context.image->names_floats ? NamedElements::floats : NamedElements::words;
-    if (context.image->reports_dependences)
+    if (context.image->reports_dependences) {
       dependences_ = dependences(*context.image->module, function_, flow_, liveness_);
+      heads_ = heads_around_barriers(function_, flow_);
+    }
     if (context.image->names_elements) element_uses_ = element_uses(function_, kind);
   }
 
@@ -212,7 +214,8 @@ class Decoder {
   std::uint32_t own_ = 0;        ///< 1 until this instruction itself has been counted
   FrameLayout frame_;
   std::vector<std::optional<Dependence>> dependences_;  ///< of each instruction; empty where none is reported
-  std::vector<std::vector<ElementUse>> element_uses_;   ///< empty where no element is a name, or none looks
+  std::set<std::uint32_t> heads_;  ///< of loops whose rounds are counted: none where none is reported
+  std::vector<std::vector<ElementUse>> element_uses_;  ///< empty where no element is a name, or none looks
   std::vector<Inst> code_;
   std::vector<StepForm> forms_;        ///< by element of code_
   std::vector<std::size_t> start_of_;  ///< by instruction: where in code_ it begins

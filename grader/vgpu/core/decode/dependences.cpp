@@ -83,6 +83,13 @@ bool is_only_policy(const ptx::Function& function, const Instruction& made) {
   return is_only;
 }
 
+/// Does PTX leave open what this does? All lanes have to agree on a branch that is called uniform, the layout of tf32
+/// is the implementation's, and an atomic on a pair of halves is one on each.
+bool is_open(const Instruction& in) {
+  const bool is_atomic = in.opcode == "atom" || in.opcode == "red";
+  return (in.has("uni") && in.guard >= 0) || in.has("tf32") || (is_atomic && in.has_any({"f16x2", "bf16x2"}));
+}
+
 /// Is this an operation on floats for which the instruction chooses no rounding? ptxas may make one of two such.
 bool may_contract(const Instruction& in) {
   constexpr auto is_rounding = [](const std::string& word) {
@@ -187,6 +194,8 @@ std::vector<std::optional<Dependence>> dependences(const ptx::Module& module, co
       found[k] = Dependence::stack;
     } else if (in.opcode == "createpolicy" && !is_only_policy(function, in)) {
       found[k] = Dependence::opaque_bits;
+    } else if (is_open(in)) {
+      found[k] = Dependence::open_form;
     } else if (may_be_contracted(function, in)) {
       found[k] = Dependence::contraction;
     } else if (has_lost_carry(function, flow, k)) {
@@ -197,6 +206,21 @@ std::vector<std::optional<Dependence>> dependences(const ptx::Module& module, co
   }
   find_blanks(function, flow, liveness, found);
   return found;
+}
+
+std::set<std::uint32_t> heads_around_barriers(const ptx::Function& function, const ControlFlow& flow) {
+  std::set<std::uint32_t> heads;
+  for (std::uint32_t k = 0; k < function.instructions.size(); ++k) {
+    const Instruction& in = function.instructions[k];
+    const bool is_barrier = (in.opcode == "bar" || (in.opcode == "barrier" && in.has("aligned"))) && !in.has("warp");
+    // A call may have one in its function.
+    if (!is_barrier && in.opcode != "call") continue;
+    for (const Loop& loop : loops_around(flow, flow.block_of[k]))
+      for (const std::uint32_t next : flow.blocks[loop.last].successors)
+        if (std::ranges::binary_search(loop.blocks, next) && flow.blocks[next].rank <= flow.blocks[loop.last].rank)
+          heads.insert(flow.blocks[next].begin);
+  }
+  return heads;
 }
 
 }  // namespace scanlab::vgpu

@@ -66,7 +66,8 @@ struct Program {
   std::vector<Constant> constants;
   std::vector<Blank> blanks;
   std::uint32_t frame_bytes = 0;
-  std::uint64_t local_bytes = 0;  ///< a lane
+  std::optional<OperandRef> rounds;  ///< b32 lanes: how they have come here through the loops around barriers
+  std::uint64_t local_bytes = 0;     ///< a lane
   std::vector<Slot> parameters, returns;
   std::vector<Call> calls;
   std::vector<std::vector<const Inst*>> jump_tables;

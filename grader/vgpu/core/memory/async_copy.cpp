@@ -37,12 +37,15 @@ const Inst* async_copy(Warp& w, const Inst* i) {
   std::byte* target[warp_size];
   std::array<std::byte, 16> copied[warp_size] = {};
   Mask reads = 0, cuts = 0;  // lanes that copy something; of which the last word only in part
+  Mask too_many = 0;         // lanes that would read more than they write: PTX leaves open what they do
   std::uint64_t cut[warp_size] = {};
   for (const unsigned l : lanes_in(w.active)) {
     to.of[l] = form.to_is_64 ? w.lanes<std::uint64_t>(i->op[0])[l] : w.lanes<std::uint32_t>(i->op[0])[l];
     to.of[l] += static_cast<std::uint64_t>(offset.to);
     from.of[l] = w.lanes<std::uint64_t>(i->op[1])[l] + static_cast<std::uint64_t>(offset.from);
-    std::uint32_t count = form.has_count ? std::min(bytes, w.lanes<std::uint32_t>(i->op[2])[l]) : bytes;
+    std::uint32_t count = form.has_count ? w.lanes<std::uint32_t>(i->op[2])[l] : bytes;
+    if (count > bytes) too_many |= Mask{1} << l;
+    count = std::min(bytes, count);
     if (form.ignores && (w.predicate(i->op[2]) >> l & 1) == (form.ignores == 1)) count = 0;
     target[l] = check_lane(w, StateSpace::shared, AccessKind::write, l, to.of[l], bytes);
     if (from.of[l] % bytes != 0 || (count > 0 && !memory.find(from.of[l], count)))
@@ -73,6 +76,7 @@ const Inst* async_copy(Warp& w, const Inst* i) {
     access.mask = w.active;
     access.address = to.of;
     o->store(access);
+    if (too_many) o->depends(access.actor, too_many, Dependence::open_form);
     if (cuts) o->computed_with(access.actor, cuts, cut, 4);  // what it leaves is made of a word, and is not that word
   }
   for (const unsigned l : lanes_in(w.active)) std::memcpy(target[l], copied[l].data(), bytes);

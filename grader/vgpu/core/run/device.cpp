@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <fstream>
 #include <map>
 #include <set>
 #include <utility>
@@ -117,6 +118,14 @@ void Device::unload(LoadedModule* module) {
   std::erase_if(modules_, [&](const auto& m) { return m.get() == module; });
 }
 
+std::map<std::string, unsigned, std::less<>> read_registers(const std::filesystem::path& program) {
+  std::map<std::string, unsigned, std::less<>> known;
+  std::ifstream lines(program.parent_path() / "registers.txt");
+  std::string kernel;
+  for (unsigned count = 0; lines >> kernel >> count;) known[kernel] = count;
+  return known;
+}
+
 std::optional<Device::Symbol> Device::symbol(const LoadedModule* module, std::string_view name) const {
   const auto it = module->variables.find(std::string(name));
   if (it == module->variables.end()) return std::nullopt;
@@ -203,6 +212,14 @@ LaunchResult Device::prepare(const LaunchRequest& request, Ready& ready) {
     return refuse(Status::out_of_resources,
                   fmt::format("{} launched with {} threads a block; its __launch_bounds__ allow {}", name, threads,
                               attributes.max_threads));
+  if (const auto known = registers.find(request.kernel); known != registers.end()) {
+    constexpr unsigned unit = 8;  // in multiples of which a thread gets them
+    const std::uint64_t of_a_warp = std::uint64_t{(known->second + unit - 1) / unit * unit} * warp_size;
+    if ((threads + warp_size - 1) / warp_size * of_a_warp > profile_.registers_per_block)
+      return refuse(Status::out_of_resources,
+                    fmt::format("{} launched with {} threads a block, each of which takes {} registers; a block has {}",
+                                name, threads, known->second, profile_.registers_per_block));
+  }
   LaunchResult result;
   // Only where any warp may run at any time does it matter where between its accesses a turn ends.
   ImageOptions options;
@@ -271,6 +288,7 @@ void Device::set_up(const LaunchRequest& request, const Ready& ready, std::vecto
   g.size = request.grid;
   g.block_size = request.block;
   g.dynamic_shared = request.dynamic_shared;
+  g.stack_bytes = request.stack_bytes;
   if (request.cooperative) {
     const GridWorkspace workspace;
     g.workspace = memory_.allocate(sizeof workspace, "barrier of the grid");

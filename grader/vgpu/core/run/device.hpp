@@ -3,7 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -22,6 +24,10 @@
 #include "vgpu/ptx/module.hpp"
 
 namespace scanlab::vgpu {
+
+/// Registers of kernels as `registers.txt` beside a program has them: a line each, a name and a number. Empty where
+/// there is no such file.
+std::map<std::string, unsigned, std::less<>> read_registers(const std::filesystem::path& program);
 
 class ElementNames;
 class FloatNames;
@@ -46,6 +52,7 @@ struct LaunchRequest {
   Dim3 grid, block;
   std::uint64_t dynamic_shared = 0;
   std::uint64_t max_dynamic_shared = 0;  ///< set by cudaFuncSetAttribute; 0: the default of the profile
+  std::uint64_t stack_bytes = 1024;  ///< of a thread, for calls whose number the code does not say: cudaLimitStackSize
   std::span<const std::byte> parameters;
   bool cooperative = false;
 };
@@ -130,11 +137,13 @@ class Device {
   unsigned threads = 1;                                 ///< of the host, for a launch; changes no result (parallel.hpp)
   double least_parallel_ns = 1e6;                       ///< launches that take less stay on one thread
   FastPaths fast_paths;                                 ///< change no result
-  bool reports_dependences = false;                     ///< to observers, also where elements are no names
-  const ElementNames* elements = nullptr;               ///< for programs whose elements are names; not owned
-  FloatNames* floats = nullptr;           ///< where floats are names; not owned. One host thread runs such a launch
-  std::function<bool()> host_waits;       ///< asked while threads look at memory of the host: can it not write there?
-  const volatile bool* cancel = nullptr;  ///< when it becomes true, the running launch stops (budget fault)
+  /// That a GPU's code takes a thread, by the mangled name of the kernel: of those that ptxas has been asked about.
+  std::map<std::string, unsigned, std::less<>> registers;
+  bool reports_dependences = false;        ///< to observers, also where elements are no names
+  const ElementNames* elements = nullptr;  ///< for programs whose elements are names; not owned
+  FloatNames* floats = nullptr;            ///< where floats are names; not owned. One host thread runs such a launch
+  std::function<bool()> host_waits;        ///< asked while threads look at memory of the host: can it not write there?
+  const volatile bool* cancel = nullptr;   ///< when it becomes true, the running launch stops (budget fault)
 
   /// Of all launches. It depends on time, unlike everything that a launch gives.
   const ParallelRounds& parallel_rounds() const { return parallel_rounds_; }

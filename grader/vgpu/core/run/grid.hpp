@@ -105,12 +105,13 @@ struct Grid {
   const ElementNames* elements = nullptr;  ///< Device::elements
   FloatNames* floats = nullptr;            ///< Device::floats
   const DeviceProfile* profile = nullptr;
-  std::uint64_t epoch = 0;     ///< grows whenever memory may have changed
-  bool asks_host = false;      ///< a volatile or atomic access has read memory that the host may write meanwhile
-  std::uint64_t executed = 0;  ///< warp instructions so far
-  std::uint64_t slept = 0;     ///< clock ticks that passed without instructions
-  double start_ns = 0;         ///< device time at launch, for %globaltimer
-  std::vector<Range> ranges;   ///< by Inst::op[6] of memory instructions: what each has hit last
+  std::uint64_t stack_bytes = 1024;  ///< LaunchRequest::stack_bytes
+  std::uint64_t epoch = 0;           ///< grows whenever memory may have changed
+  bool asks_host = false;            ///< a volatile or atomic access has read memory that the host may write meanwhile
+  std::uint64_t executed = 0;        ///< warp instructions so far
+  std::uint64_t slept = 0;           ///< clock ticks that passed without instructions
+  double start_ns = 0;               ///< device time at launch, for %globaltimer
+  std::vector<Range> ranges;         ///< by Inst::op[6] of memory instructions: what each has hit last
 
   /// After their kernel_begin: what an observer wants to hear may depend on the kernel.
   void set_observers(std::span<Observer* const> all) {

@@ -118,9 +118,10 @@ enum class Dependence : std::uint8_t {
   absent_lane,    ///< what a shuffle gets from a lane that takes no part in it
   zero_divisor,   ///< an integer division by zero
   stack,          ///< a stack whose depth only the run decides: recursion, alloca
-  split_barrier,  ///< that lanes of a warp come to a barrier by different instructions, where all have to come by one
+  split_barrier,  ///< that not all lanes of a warp come together to a barrier to which all have to
   unequal_masks,  ///< which lanes wait for each other, where a membermask names lanes that give another one
   open_barrier,   ///< a use of a barrier that PTX leaves open: threads that do not agree on it, an object set up twice
+  open_form,      ///< an instruction whose result PTX leaves open for these operands
   opaque_bits,    ///< bits that PTX leaves open: those of a cache policy
   contraction,    ///< whether a product and the sum that it gets into are rounded once or twice
   lost_carry,     ///< a carry that no addition in the same straight code has left

@@ -200,6 +200,12 @@ const Inst* breakpoint(Warp& w, const Inst* i) {
         "there is no debugger here: remove it");
 }
 
+const Inst* count_round(Warp& w, const Inst* i) {
+  auto* rounds = w.lanes<std::uint32_t>(i->op[0]);
+  for (const unsigned l : lanes_in(w.active)) rounds[l] = rounds[l] * 31 + i->aux + 1;
+  return i + 1;
+}
+
 const Inst* end_of_code(Warp& w, const Inst* i) {
   w.pc = i;
   raise(Fault::Kind::trap, first_lane(w.active), "the code of a function ends without a return");
@@ -298,17 +304,27 @@ void release_barriers(Block& block) {
   }
 }
 
-/// Where lanes of a warp wait already, by another instruction of those that all lanes have to execute together.
-[[gnu::noinline]] static void report_split(Warp& w, const Inst* i, std::uint32_t id) {
-  const bool is_split = std::ranges::any_of(w.waiting, [&](const Split& s) {
-    return s.state == Split::State::barrier && s.barrier_id == id && s.pc - 1 != i;
+/// Have lane `l` of frame `a` and lane `m` of frame `b` come there by the same calls, in the same rounds of loops?
+static bool are_alike(const Frame* a, unsigned l, const Frame* b, unsigned m) {
+  if (!a || !b) return a == b;
+  const auto rounds_of = [](const Frame& frame, unsigned lane) {
+    return reinterpret_cast<const std::uint32_t*>(frame.registers + *frame.program->rounds)[lane];
+  };
+  return a->program == b->program && a->call == b->call &&
+         (!a->program->rounds || rounds_of(*a, l) == rounds_of(*b, m)) && are_alike(a->caller, l, b->caller, m);
+}
+
+/// Do lanes of the warp wait at the barrier already that have come there in another way than these: by another
+/// instruction, by other calls, or in another round of a loop? PTX has all lanes of a warp come together.
+static bool is_split(const Warp& w, const Inst* i, std::uint32_t id) {
+  return std::ranges::any_of(w.waiting, [&](const Split& s) {
+    return s.state == Split::State::barrier && s.barrier_id == id &&
+           (s.pc - 1 != i || !are_alike(s.frame, first_lane(s.mask), w.frame, first_lane(w.active)));
   });
-  if (!is_split) return;
-  for (Observer* o : w.block->grid->observers) o->depends(actor_of(w, i), w.active, Dependence::split_barrier);
 }
 
 /// Arrives `i` at a barrier in a way that PTX leaves open (PTX ISA, "barrier")? Lanes name different barriers, a count
-/// is no number of whole warps, those that meet do not agree, or not all lanes of the warp arrive and go on.
+/// is no number of whole warps, or those that meet do not agree.
 static bool is_open(Warp& w, const Inst* i, const Barrier& b) {
   using namespace control;
   const auto differ = [&](OperandRef operand) {
@@ -320,7 +336,6 @@ static bool is_open(Warp& w, const Inst* i, const Barrier& b) {
   const std::uint32_t count = is_counted ? w.lanes<std::uint32_t>(i->op[1])[first_lane(w.active)] : all;
   constexpr std::uint32_t operation = reduce_popc | reduce_and | reduce_or;
   return differ(i->op[0]) || (is_counted && (differ(i->op[1]) || count % warp_size != 0)) ||
-         (i->aux & arrive_only && !(i->aux & lane_by_lane) && w.active != w.alive) ||
          (b.arrived != 0 && (((b.last->aux ^ i->aux) & operation) != 0 || count != (b.expected ? b.expected : all)));
 }
 
@@ -334,10 +349,14 @@ const Inst* control::barrier(Warp& w, const Inst* i) {
   Barrier& b = block.barriers[id];
   if (!w.waiting.empty() && !(i->aux & (has_count | arrive_only)) && !is_observed(w, Observer::arrivals)) [[unlikely]]
     report_mixed(w, i, id);
-  if (!w.waiting.empty() && !(i->aux & lane_by_lane)) [[unlikely]]
-    report_split(w, i, id);
-  if (is_observed(w) && is_open(w, i, b)) [[unlikely]]
-    for (Observer* o : block.grid->observers) o->depends(actor_of(w, i), w.active, Dependence::open_barrier);
+  if (is_observed(w)) [[unlikely]] {
+    // Those that only arrive are not seen waiting.
+    const bool is_apart = !(i->aux & lane_by_lane) && (i->aux & arrive_only ? w.active != w.alive : is_split(w, i, id));
+    if (is_apart || is_open(w, i, b)) {
+      const Dependence what = is_apart ? Dependence::split_barrier : Dependence::open_barrier;
+      for (Observer* o : block.grid->observers) o->depends(actor_of(w, i), w.active, what);
+    }
+  }
   if (i->aux & has_count) b.expected = w.lanes<std::uint32_t>(i->op[1])[first];
   b.arrived += static_cast<std::uint32_t>(std::popcount(w.active));
   b.last = i;

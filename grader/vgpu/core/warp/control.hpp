@@ -33,6 +33,8 @@ const Inst* breakpoint(Warp& w, const Inst* i);
 /// op[0]: barrier id (b32 lanes), op[1]: thread count (b32 lanes) when aux & has_count.
 /// For a reduction op[2]: destination, op[3]: predicate, aux & the operation.
 const Inst* barrier(Warp& w, const Inst* i);
+/// op[0]: Program::rounds; aux: a loop, whose head this is.
+const Inst* count_round(Warp& w, const Inst* i);
 /// The code runs past its end, which PTX does not allow.
 const Inst* end_of_code(Warp& w, const Inst* i);
 

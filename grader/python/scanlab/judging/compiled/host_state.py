@@ -19,6 +19,7 @@ from pathlib import Path
 from scanlab.errors import KitError, WorkError
 from scanlab.judging import sandbox
 from scanlab.judging.compile import compile_object
+from scanlab.judging.compiled.line_table import texts
 from scanlab.judging.compiler.recipe import ELEMENT_FLAGS, Source
 from scanlab.judging.learners_file import LearnersFile
 from scanlab.judging.toolchain import toolchain
@@ -35,6 +36,10 @@ OF_DATA, OF_ANY_DATA = frozenset("bBdDsSgGC"), frozenset("vVu")
 CONSTANT = (".rodata", ".data.rel.ro")
 """How the sections begin whose variables no program writes, or the loader alone."""
 UNKNOWN = "which is not known to do the same in each call"
+OF_A_FUNCTION = re.compile(rb"^\.(?:visible \.|weak \.)?global [^\n;={]{1,100}? (_ZZ\w{1,4000})", re.MULTILINE)
+"""A variable of the device that is static in a function, in PTX: the host has no shadow of it."""
+LENGTH, NUMBER = re.compile(r"E([0-9]{1,3})(?![0-9])"), re.compile(r"_[0-9]{1,4}$")
+"""Of a mangled name: before the last part, how long that is; and behind it, which of several with that name it is."""
 OF_TOOLS = re.compile(
     r"^guard variable|^DW\.ref\.|_?_?(?:__nv_|__cuda|__fat|__device_stub__)|(?:^|::)__(?:ref|f|tmp|handle)$"
     r"|std::__ioinit$|^vtable "
@@ -53,7 +58,7 @@ STEADY = _one_of(
     r"(?:typeinfo|typeinfo name|vtable|VTT|construction vtable) for .+",
     # The CUDA runtime, where it does something; and the errors of what was done.
     r"cuda(?:Malloc(?:Async)?|Free\w*|Memcpy\w*|Memset\w*)",
-    r"cudaLaunch(?:Kernel|CooperativeKernel)|cudaGraph(?:Create|Instantiate\w*|Launch|Destroy|ExecDestroy|Upload)",
+    r"cudaLaunch(?:Kernel|KernelExC|CooperativeKernel)|cudaGraph(?:Create|Instantiate\w*|Launch|Destroy|ExecDestroy|Upload)",
     r"cuda(?:DeviceSynchronize|GetSymbol\w+)",
     r"cudaStream(?:Create\w*|Destroy|Synchronize|WaitEvent|BeginCapture\w*|EndCapture|IsCapturing)",
     r"cudaEvent(?:Create\w*|Destroy|Record\w*|Synchronize)",
@@ -134,12 +139,32 @@ def read(path: Path, element: str, file: LearnersFile, name: str, *, is_sandboxe
     unsteady += [symbol.short for symbol in symbols if symbol.section == UNDEFINED and ASKS.fullmatch(symbol.name)]
     kept = [symbol.name for symbol in symbols if symbol.is_written and not OF_TOOLS.search(symbol.name)]
     kept += [symbol for symbol in needed if STREAMS.fullmatch(symbol)]
+    kept += [name for name in _of_functions(made.read_bytes()) if not _is_constant(name, file)]
     state = [_clause(some, does, file, name) for some, does in ((kept, "keep"), (sets, "set"), (asked, "say")) if some]
     verb = "is" if len(state) == 1 else "are"
     breach = _unsteady(unsteady, file, name) if unsteady else ""
     if not breach and (found := UNSTEADY_INSTRUCTION.search(code)):
         breach = f"{name} has the instruction {found['name']}, {UNKNOWN}"
     return HostState(breach, f"{_listed_words(state)} {verb} as in these calls" if state else "")
+
+
+def _of_functions(object_text: bytes) -> Iterator[str]:
+    """Yield the names of variables of the device that are static in functions: "calls" of "_ZZ4scanPiE5calls_0"."""
+    for code in texts(object_text):
+        for found in OF_A_FUNCTION.finditer(code):
+            symbol = NUMBER.sub("", found[1].decode())
+            names = (
+                symbol[length.end() :]
+                for length in LENGTH.finditer(symbol)
+                if length.end() + int(length[1]) == len(symbol)
+            )
+            yield next(names, symbol)
+
+
+def _is_constant(name: str, file: LearnersFile) -> bool:
+    """Return whether the line that declares a variable says so."""
+    line = _line(name, file)
+    return line > 0 and re.search(rf"\bconst(?:expr)?\b.*\b{re.escape(name)}\b", file.codes[line - 1]) is not None
 
 
 def _listed_words(clauses: Sequence[str]) -> str:
