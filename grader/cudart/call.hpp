@@ -26,6 +26,7 @@ cudaError_t call(Body&& body) {
   if (state.sticky != cudaSuccess) return record(state.sticky);
   in_call = true;
   const cudaError_t error = body(state);
+  if (error != cudaSuccess && error != cudaErrorNotReady) state.post({.op = wire::Op::note_failure});
   in_call = false;
   if (state.watch.is_stale) state.refresh_watch();
   return record(error);

@@ -96,7 +96,7 @@ mbarrier.arrive.shared.b64 %rd1, [%r1];
 $L_wait:
 mbarrier.test_wait.shared.b64 %p1, [%r1], %rd1;
 @!%p1 bra $L_wait;
-atom.shared.add.u32 %r2, [%r1], 0;
+atom.shared.add.u32 %r2, [%r1], 1;
 ret;
 )"};
   CHECK(counts_of(k, 64).atomics == 64);

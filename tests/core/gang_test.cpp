@@ -163,7 +163,7 @@ TEST_CASE("affine values are compared with uniform ones as their lanes would be"
 }
 
 TEST_CASE("what is uniform in a warp may differ between warps") {
-  // Each warp reads the element of its number, and computes with it.
+  // Each warp reads the element of its place in the multiprocessor, and computes with it.
   const Kernel k{R"(
 .shared .align 4 .b8 s_x[128];
 mov.u32 %r1, %tid.x;
@@ -188,7 +188,7 @@ selp.u32 %r12, %r9, %r11, %p2;
   const unsigned threads = 320;
   const auto out = written(k, threads, 2 * threads, 2);
   for (unsigned n = 0; n < out.size(); ++n) {
-    const unsigned t = n % threads, x = t / 32 * (t / 32) + 3, y = x / 2 * t;
+    const unsigned t = n % threads, warp = n / 32, x = warp * warp + 3, y = x / 2 * t;  // its place, of two blocks
     CHECK(out[n] == (y > 100 ? x : y));
   }
 }

@@ -37,8 +37,11 @@ class Model {
       std::copy(std::begin(known), std::end(known), thread.r);
     }
     put("mov.u32 %r0, %tid.x;\nmov.u32 %r1, %tid.y;\nmov.u32 %r2, %tid.z;\nmov.u32 %r3, %laneid;\nmov.u32 %r4, 12;");
-    // One value per warp, by which pairs grow differently from warp to warp.
-    put("mov.u32 %r12, %warpid;");
+    // One value per warp, by which pairs grow differently from warp to warp: its number, without those of the block
+    // before.
+    const auto warps = static_cast<unsigned>((block.count() + 31) / 32);
+    put("mov.u32 %r11, %ctaid.x;\nmov.u32 %r12, %warpid;");
+    put("mul.lo.u32 %r11, %r11, " + number(warps) + ";\nsub.u32 %r12, %r12, %r11;");
     // Each block has its own part of the output; the second one goes where the first has found the arrays.
     put("mov.u32 %r11, %ctaid.x;\nmul.wide.u32 %rd1, %r11, " + number(4 * words()) + ";\nadd.s64 %out, %out, %rd1;");
     put("mov.u32 %r5, %r0;\nmov.u32 %r6, %r1;\nmov.u32 %r20, 1;\nmov.u32 %r21, s_data;");

@@ -26,7 +26,7 @@ UNSTEADY = words("""
     fgets getchar open read stat syscall dlsym pthread_create fork raise signal gethostname sysconf __errno_location
     cudaMemGetInfo cudaStreamGetCaptureInfo_v2 cudaEventQuery cudaEventElapsedTime cudaStreamQuery cudaStreamGetId
     cudaHostAlloc cudaMallocHost cudaMallocManaged cudaHostRegister cudaLaunchHostFunc cudaStreamAddCallback
-    cudaLaunchKernelExC cudaGraphAddHostNode cuLaunchKernel
+    cudaGraphAddHostNode cuLaunchKernel
 """)
 OF_THE_DEVICE = words("""
     cudaGetDevice cudaGetDeviceProperties cudaGetDeviceProperties_v2 cudaDeviceGetAttribute cudaDeviceGetLimit

@@ -226,6 +226,19 @@ CASES: dict[str, tuple[str, str, str]] = {
         "  SCANLAB_CUDA_CHECK(cudaMemcpy(some + 1, some, 64, cudaMemcpyDeviceToDevice));\n"
         "  SCANLAB_CUDA_CHECK(cudaFree(some));\n" + LAUNCH,
     ),
+    "a copy is called one from the host, and is none": (
+        "tested, not proved: a cudaMemcpy copies between places of the device by a kind that calls one of them",
+        LAUNCH,
+        "  unsigned* some = nullptr;\n  SCANLAB_CUDA_CHECK(cudaMalloc(&some, 256));\n"
+        "  SCANLAB_CUDA_CHECK(cudaMemset(some, 0, 256));\n"
+        "  SCANLAB_CUDA_CHECK(cudaMemcpy(some + 32, some, 64, cudaMemcpyHostToDevice));\n"
+        "  SCANLAB_CUDA_CHECK(cudaFree(some));\n" + LAUNCH,
+    ),
+    "a copy is refused, and nobody asks": (
+        "tested, not proved: a call of the CUDA runtime fails",
+        LAUNCH,
+        "  int one = 0;\n  cudaMemcpy(&one, nullptr, 4, cudaMemcpyDeviceToHost);\n  cudaGetLastError();\n" + LAUNCH,
+    ),
     "how much memory there is decides": (
         "tested, not proved: an allocation of memory fails",
         LAUNCH,
@@ -565,6 +578,24 @@ CASES: dict[str, tuple[str, str, str]] = {
         '  asm volatile("{.reg .pred p; setp.lt.u32 p, %1, 7; @p bra.uni over; mov.u32 %0, 1; over:}"\n'
         '               : "+r"(odd) : "r"(t));\n'
         "  if (i < n) d_y[i] = odd == 7 ? identity() : s_xy[t];",
+    ),
+    "a function is called with fewer parameters than it has": (
+        "tested, not proved: .* has an instruction whose result PTX leaves open for these operands",
+        AND.join((FUNCTION, STORE)),
+        "__device__ __noinline__ int second(int, int k) { return k; }\n"
+        + FUNCTION
+        + AND
+        + "  int (*volatile one)(int) = reinterpret_cast<int (*)(int)>(second);\n"
+        "  if (i < n) d_y[i] = one(t) == 12345 ? identity() : s_xy[t];",
+    ),
+    "a function is called by a pointer": (
+        PROVED,
+        AND.join((FUNCTION, STORE)),
+        "__device__ __noinline__ int second(int, int k) { return k; }\n"
+        + FUNCTION
+        + AND
+        + "  int (*volatile two)(int, int) = second;\n"
+        "  if (i < n) d_y[i] = two(t, 3) == 12345 ? identity() : s_xy[t];",
     ),
     "a variable of a function of the device is kept": (
         rf"{PROVED}.*, if what calls \(.*\) keeps is as in these calls",

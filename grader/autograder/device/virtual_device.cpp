@@ -222,6 +222,8 @@ class VirtualConnection : public Connection {
       report.breaches.push_back({.what = vgpu::Breach::What::failed_call, .where = {.function = call}});
     if (traffic.overlapping_copies > 0)
       report.breaches.push_back({.what = vgpu::Breach::What::overlap, .where = {.function = "a cudaMemcpy"}});
+    if (traffic.misnamed_copies > 0)
+      report.breaches.push_back({.what = vgpu::Breach::What::misnamed_copy, .where = {.function = "a cudaMemcpy"}});
     if (explored_) {
       device_.detach(&unexplored_);
       lane_races_.end();

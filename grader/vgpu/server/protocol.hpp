@@ -57,6 +57,7 @@ enum class Op : std::uint32_t {
   occupancy,         ///< id: kernel, bytes: threads, dynamic_shared → value: blocks a multiprocessor
   reset,             ///< frees what this program allocated and unloads its modules
   set_heap_limit,    ///< bytes: what malloc() in kernels may give in all
+  note_failure,      ///< a call of the program has failed, also where it was not made here
   note_refusal,      ///< a launch by <<<>>>, whose error the program has to ask for, was refused
   note_error_read,   ///< the program has asked for the error of the launches that were refused so far
   wait_event,        ///< stream, id: what the stream is given from now on comes after the event
@@ -113,10 +114,10 @@ inline constexpr std::uint32_t flag_sticky = 1;  ///< `error` stays until the de
 
 /// Requests that can do without a reply (flag_quiet).
 constexpr bool may_be_quiet(Op op) {
-  constexpr Op quiet[] = {Op::launch,          Op::fill,           Op::copy_on_device, Op::record_event,
-                          Op::note_error_read, Op::note_refusal,   Op::wait_event,     Op::note_host_wait,
-                          Op::drop_stream,     Op::note_call_site, Op::host_access,    Op::host_function,
-                          Op::note_unsupported};
+  constexpr Op quiet[] = {Op::launch,           Op::fill,           Op::copy_on_device, Op::record_event,
+                          Op::note_error_read,  Op::note_refusal,   Op::wait_event,     Op::note_host_wait,
+                          Op::drop_stream,      Op::note_call_site, Op::host_access,    Op::host_function,
+                          Op::note_unsupported, Op::note_failure};
   return std::ranges::find(quiet, op) != std::end(quiet);
 }
 

@@ -278,11 +278,14 @@ class Proof {
         all.push_back(fmt::format("a copy takes what nobody has written, of {}", label));
       if (!run.traffic.failed.empty())
         add({.what = vgpu::Breach::What::failed_call, .where = {.function = run.traffic.failed}});
-      if (run.traffic.overlapping_copies > 0) {
-        vgpu::SourcePlace place = host_lines_(run.traffic.overlapping_at);
+      const auto add_copy = [&](vgpu::Breach::What what, const vgpu::HostPlace& at) {
+        vgpu::SourcePlace place = host_lines_(at);
         if (place.line == 0) place.function = "a cudaMemcpy";
-        add({.what = vgpu::Breach::What::overlap, .where = place});
-      }
+        add({.what = what, .where = place});
+      };
+      using enum vgpu::Breach::What;
+      if (run.traffic.overlapping_copies > 0) add_copy(overlap, run.traffic.overlapping_at);
+      if (run.traffic.misnamed_copies > 0) add_copy(misnamed_copy, run.traffic.misnamed_at);
       if (!run.traffic.unsupported.empty())
         all.push_back(fmt::format("the program uses {}, which the virtual GPU does not have", run.traffic.unsupported));
       return all;

@@ -366,6 +366,11 @@ std::int32_t Requests::set_heap_limit(const Request& request, Payload, Answer&) 
   return is_set ? wire::error::success : wire::error::invalid_value;
 }
 
+std::int32_t Requests::note_failure(const Request&, Payload, Answer&) {
+  if (traffic.failed.empty()) traffic.failed = "a call of the CUDA runtime";
+  return wire::error::success;
+}
+
 std::int32_t Requests::note_refusal(const Request&, Payload, Answer&) {
   ++traffic.unread_refusals;
   return wire::error::success;
@@ -445,6 +450,7 @@ const Requests::Kind* Requests::kind_of(Op op) {
       {Op::occupancy, &R::occupancy, after_fault},
       {Op::reset, &R::reset, after_fault},
       {Op::set_heap_limit, &R::set_heap_limit},
+      {Op::note_failure, &R::note_failure, after_fault},
       {Op::note_refusal, &R::note_refusal, after_fault},
       {Op::note_error_read, &R::note_error_read, after_fault},
       // All work runs in the order in which it was submitted: only the listener to it has to know.

@@ -156,8 +156,8 @@ class Requests {
   using Handler = std::int32_t(const wire::Request& request, Payload payload, Answer& answer);
   Handler hello, load_module, unload_module, find_kernel, find_symbol, allocate, share, release, check_range, copy,
       copy_on_device, fill, check_launch, launch, synchronise, read_output, memory_info, record_event, event_time,
-      drop_event, occupancy, reset, set_heap_limit, note_refusal, note_error_read, note_call_site, host_access,
-      host_function, note_unsupported, nothing;
+      drop_event, occupancy, reset, set_heap_limit, note_failure, note_refusal, note_error_read, note_call_site,
+      host_access, host_function, note_unsupported, nothing;
 
   void handle(const wire::Request& request, Payload payload, Answer& answer);
   /// What the listener to the program's work has to know of a request; called before and after it.

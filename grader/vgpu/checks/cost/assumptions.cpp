@@ -46,6 +46,9 @@ std::string Breach::text() const {
     case What::overlap:
       does = "copies between places of the device that overlap, which CUDA leaves open";
       break;
+    case What::misnamed_copy:
+      does = "copies between places of the device by a kind that calls one of them the host's, which CUDA leaves open";
+      break;
     case What::clock:
       does = "reads a clock, or a counter of the machine, which differs from run to run";
       break;

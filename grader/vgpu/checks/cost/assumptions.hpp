@@ -27,6 +27,7 @@ struct Breach {
     values,          ///< it computes with more different values than are kept
     failed_call,     ///< a call of the CUDA runtime fails
     overlap,         ///< a copy on the device is between places that overlap
+    misnamed_copy,   ///< a copy on the device is of a kind that calls one of the places the host's
     clock,           ///< the seventeen of Dependence
     place,
     active_lanes,

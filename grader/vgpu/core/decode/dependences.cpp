@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <set>
 #include <string_view>
 
@@ -83,10 +84,13 @@ bool is_only_policy(const ptx::Function& function, const Instruction& made) {
   return is_only;
 }
 
-/// Does PTX leave open what this does? All lanes have to agree on a branch that is called uniform, the layout of tf32
-/// is the implementation's, and an atomic on a pair of halves is one on each.
+/// Does PTX leave open what this does, or may it? All lanes have to agree on a branch that is called uniform and on the
+/// address of ldu, fns begins at a lane, the layout of tf32 is the implementation's, and an atomic on a pair of halves
+/// is one on each.
 bool is_open(const Instruction& in) {
   const bool is_atomic = in.opcode == "atom" || in.opcode == "red";
+  const auto is_lane = [](const Operand& base) { return base.kind == Operand::Kind::integer && base.bits < warp_size; };
+  if (in.opcode == "ldu" || (in.opcode == "fns" && (in.operands.size() < 3 || !is_lane(in.operands[2])))) return true;
   return (in.has("uni") && in.guard >= 0) || in.has("tf32") || (is_atomic && in.has_any({"f16x2", "bf16x2"}));
 }
 
@@ -158,14 +162,23 @@ void find_blanks(const ptx::Function& function, const ControlFlow& flow, const L
   const std::vector<std::int32_t> registers = liveness.live_before(0);
   if (registers.empty()) return;
   std::vector<RegisterSet> unwritten = unwritten_before(function, flow, registers);
-  for (std::size_t b = 0; b < flow.blocks.size(); ++b)
+  for (std::size_t b = 0; b < flow.blocks.size(); ++b) {
+    std::map<std::int32_t, const Instruction*> under;  // what a predicate lets write a register, of the same block
     for (std::uint32_t k = flow.blocks[b].begin; k < flow.blocks[b].end; ++k) {
       const Instruction& in = function.instructions[k];
       for_each_use(in, [&](std::int32_t r) {
-        if (unwritten[b][r] && !found[k]) found[k] = Dependence::blank;
+        const auto written = under.find(r);
+        const bool is_under_same = written != under.end() && written->second->guard == in.guard &&
+                                   written->second->guard_negated == in.guard_negated;
+        if (unwritten[b][r] && !is_under_same && !found[k]) found[k] = Dependence::blank;
       });
       for_each_written(in, [&](std::int32_t r) { unwritten[b].reset(r); });
+      for_each_definition(in, [&](std::int32_t r) {
+        std::erase_if(under, [&](const auto& one) { return one.second->guard == r; });
+        if (in.guard >= 0) under[r] = &in;
+      });
     }
+  }
 }
 
 }  // namespace

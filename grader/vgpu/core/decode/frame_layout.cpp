@@ -166,7 +166,7 @@ std::uint32_t FrameLayout::take(std::uint64_t bytes, std::uint32_t alignment) {
 Program::Slot FrameLayout::add_slot(const ptx::Variable& variable) {
   // A size beyond the limit is refused below, whatever else it is.
   const auto size = round_up(static_cast<std::uint32_t>(std::min(variable.size, most_warp_frame_bytes)), 8u);
-  const Program::Slot slot{take(std::uint64_t{size} * warp_size), size};
+  const Program::Slot slot{take(std::uint64_t{size} * warp_size), size, variable.size};
   slots_[variable.name] = slot;
   return slot;
 }

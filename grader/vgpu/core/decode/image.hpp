@@ -36,7 +36,8 @@ struct Program {
   /// A .param variable of the function, kept in the frame: `size` bytes per lane, lane after lane.
   struct Slot {
     std::uint32_t offset = 0;  ///< of lane 0, from the frame's registers
-    std::uint32_t size = 0;    ///< bytes a lane
+    std::uint32_t size = 0;    ///< bytes a lane, a multiple of 8
+    std::uint64_t bytes = 0;   ///< of the variable
   };
   /// A call in the code: what goes where.
   struct Call {

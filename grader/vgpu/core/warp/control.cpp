@@ -133,6 +133,11 @@ const Inst* call(Warp& w, const Inst* i) {
   return enter(w, i, *c.callee, c);
 }
 
+/// Are there as many, of the same sizes?
+static bool are_alike(const std::vector<Program::Slot>& a, const std::vector<Program::Slot>& b) {
+  return std::ranges::equal(a, b, {}, &Program::Slot::bytes, &Program::Slot::bytes);
+}
+
 const Inst* call_indirect(Warp& w, const Inst* i) {
   w.pc = i;
   const Program::Call& c = w.frame->program->calls[i->aux];
@@ -141,6 +146,9 @@ const Inst* call_indirect(Warp& w, const Inst* i) {
   const Mask same = lanes_where(w.active, [&](unsigned l) { return address[l] == address[first]; });
   const Program* callee = w.frame->program->image->function_at(address[first]);
   if (!callee) raise(Fault::Kind::trap, first, "call through a pointer that is no device function");
+  // What a parameter holds that is not passed, and a result that is not returned, PTX leaves open.
+  if (is_observed(w) && !(are_alike(c.arguments, callee->parameters) && are_alike(c.results, callee->returns)))
+    for (Observer* o : w.block->grid->observers) o->depends(actor_of(w, i), same, Dependence::open_form);
   // Lanes that call something else execute this instruction again, in their turn. Only a checkpoint has been passed.
   if (same != w.active) set_aside(w, w.active & ~same, i, Split::State::ready);
   charge(w, i);
@@ -180,7 +188,7 @@ const Inst* trap(Warp& w, const Inst* i) {
   const auto places = places_of(module, i->line);
   const auto constant = std::ranges::find(module.variables, StateSpace::constant, &ptx::Variable::space);
   const bool has_line = !places.empty() && places.front().line != 0;  // mostly, nvcc's own have none
-  if (has_line && constant == module.variables.end())
+  if (has_line && (constant == module.variables.end() || places.size() > 1))
     raise(Fault::Kind::trap, lane, "the kernel executed a trap (__trap())");
   if (constant == module.variables.end())
     raise(Fault::Kind::trap, lane, "the kernel executed a trap that the compiler has put there",
@@ -189,7 +197,7 @@ const Inst* trap(Warp& w, const Inst* i) {
         fmt::format(
             "the kernel executed a trap{} that the compiler has put there, perhaps for a store to constant memory "
             "({})",
-            has_line ? ": __trap(), or one" : "", ptx::source_name(constant->name)),
+            has_line ? " (__trap()), or one" : "", ptx::source_name(constant->name)),
         "device code can only read __constant__ memory: write it from the host, with cudaMemcpyToSymbol (nvcc warns of "
         "such a store)");
 }
