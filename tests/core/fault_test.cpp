@@ -300,6 +300,15 @@ TEST_CASE("launches beyond the device's limits are refused with CUDA's status") 
   CHECK(test::run(k, setup).result.status == Status::ok);
 }
 
+TEST_CASE("a block has 65536 registers, and its threads get them by eights") {
+  const Kernel k{"ret;\n"};
+  CHECK(test::run(k, {.block = {1024, 1, 1}, .registers = 64}).result.status == Status::ok);
+  CHECK(test::run(k, {.block = {1024, 1, 1}, .registers = 65}).result.status == Status::out_of_resources);
+  CHECK(test::run(k, {.block = {896, 1, 1}, .registers = 72}).result.status == Status::ok);
+  CHECK(test::run(k, {.block = {897, 1, 1}, .registers = 72}).result.status == Status::out_of_resources);
+  CHECK(test::run(k, {.block = {1024, 1, 1}}).result.status == Status::ok);
+}
+
 TEST_CASE("recursion without an end overflows the stack, also without local variables") {
   const Kernel k{"call endless;\nret;\n", R"(
 .func endless()

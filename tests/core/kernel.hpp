@@ -43,6 +43,7 @@ struct Setup {
   vgpu::Observer* observer = nullptr;
   std::string label = "out";  ///< of the buffer, in messages
   vgpu::FastPaths fast_paths = {};
+  unsigned registers = 0;  ///< of the kernel, as ptxas says; 0: it has not been asked
 };
 
 /// A launch of a module's kernel `k`; `parameters` has to stay where it is.
@@ -56,6 +57,7 @@ inline Run run(const Kernel& kernel, const Setup& setup = {}) {
   Run r;
   device.print = [&](std::string_view text) { r.printed += text; };
   device.schedule = setup.schedule;
+  if (setup.registers > 0) device.registers["k"] = setup.registers;
   device.fast_paths = setup.fast_paths;
   device.max_warp_instructions = setup.max_warp_instructions;
   if (setup.observer) device.attach(setup.observer);

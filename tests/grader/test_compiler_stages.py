@@ -1,5 +1,6 @@
 """nvcc's stages side by side make the program and the messages that nvcc makes; unknown ones are left to nvcc."""
 
+import re
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -123,10 +124,12 @@ def test_a_file_is_compiled_in_stages(tmp_path: Path, monkeypatch: pytest.Monkey
     source.write_text(f"// {tmp_path}\n__global__ void k(int* p) {{ *p = 1; }}\n")
     entry = compile_object(ToCompile(source), "vgpu").parent
     assert made == [Finished(0, "")]
+    assert re.fullmatch(r"_Z1kPi [0-9]{1,3}\n|", (entry / "registers.txt").read_text())  # nothing without ptxas
     assert {path.name for path in entry.iterdir()} == {
         "headers.d",
         "included.json",
         "object.o",
+        "registers.txt",
         "said.txt",
         "sums.json",
     }

@@ -453,7 +453,7 @@ def test_what_a_compiler_leaves_beside_the_object_is_not_taken(nvcc: Path, folde
     made = compiling.compile_object(handed_in(folder, "s0001", "// x"), "vgpu", is_sandboxed=True)
     assert made.is_relative_to(nvcc)
     assert sorted(path.name for path in made.parent.iterdir()) == [
-        "headers.d", "included.json", "object.o", "said.txt", "sums.json"
+        "headers.d", "included.json", "object.o", "registers.txt", "said.txt", "sums.json"
     ]  # fmt: skip
     assert (made.parent / "included.json").read_text() == "[]"
     assert made.stat().st_uid == os.getuid()

@@ -406,7 +406,8 @@ def _beyond(rubric: Rubric, check: CorrectnessCheck, seed: int) -> list[int]:
     tails = [first + rest for rest in shared.sample(range(RESTS), RESTS)]
     own = alike.index(check.name)
     begin = own * check.tails
-    octaves = shared.sample(range(OCTAVES_FROM, OCTAVES_TO), OCTAVES_TO - OCTAVES_FROM)[own :: len(alike)]
+    octaves = shared.sample(range(OCTAVES_FROM, OCTAVES_TO), OCTAVES_TO - OCTAVES_FROM) if check.beyond else []
+    octaves = octaves[own :: len(alike)]
     between = [int(2 ** (octave + secret.random())) for octave in octaves]
     return [tails[(begin + k) % RESTS] for k in range(check.tails)] + between + large
 
