@@ -98,6 +98,7 @@ class AdditionGraph : public ThreadOrders {
   void rearranged(const Actor& actor, Mask mask, const std::uint32_t* words, const std::uint64_t* results,
                   unsigned bytes) override;
   void depends(const Actor& actor, Mask mask, Dependence what) override;
+  void printed(std::uint32_t word) override { leave(std::as_bytes(std::span(&word, 1))); }
 
  private:
   struct Sum {

@@ -20,7 +20,7 @@ std::string name_of(const SourcePlace& place) {
 }  // namespace
 
 std::string Breach::text() const {
-  if (what == What::host) return "the host reads elements, or copies parts of them";
+  if (what == What::host) return "the host reads elements or copies parts of them, or a kernel prints them";
   if (what == What::unwritten_copy)
     return "the host reads what nobody has written, or what a lane gives that takes no part in a shuffle";
   if (what == What::work_order)

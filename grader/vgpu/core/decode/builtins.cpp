@@ -55,14 +55,14 @@ std::string text_at(Warp& w, unsigned lane, std::uint64_t address, std::size_t l
 /// Reports the words that have these bytes: they may be elements' names, and what is printed shows them.
 void report_words(Warp& w, unsigned l, Address address, std::size_t size) {
   constexpr std::uint64_t bytes = sizeof(std::uint32_t);
-  std::uint64_t values[warp_size] = {};
+  std::uint32_t word = 0;
   for (Address at = address / bytes * bytes; at < address + size; at += bytes) {
     try {
-      std::memcpy(&values[l], generic_byte(w, l, at, bytes), bytes);
+      std::memcpy(&word, generic_byte(w, l, at, bytes), bytes);
     } catch (const FaultException&) {
       return;  // an array of chars ends within the word
     }
-    for (Observer* o : w.block->grid->of_work) o->computed_with(actor_of(w, w.pc), Mask{1} << l, values, bytes);
+    for (Observer* o : w.block->grid->of_work) o->printed(word);
   }
 }
 

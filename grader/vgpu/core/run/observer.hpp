@@ -173,6 +173,8 @@ class Observer {
   /// The lanes compute with these values of `bytes` (4 or 8) each, or compare them, and they may be elements' names or
   /// halves of names: only where elements are names (decode/element_uses.hpp).
   virtual void computed_with(const Actor&, Mask, const std::uint64_t* /*values*/, unsigned /*bytes*/) {}
+  /// A kernel prints a word of 32 bits, which may be an element's name or half of one: only where elements are names.
+  virtual void printed(std::uint32_t /*word*/) {}
   /// Bits of words of 32 bits, which may be elements' names or halves of names, get into results of `bytes`: a word of
   /// lane l's result is one of results[l], or the one behind it.
   virtual void rearranged(const Actor&, Mask, const std::uint32_t* /*words*/, const std::uint64_t* /*results*/,
