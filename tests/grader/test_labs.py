@@ -109,6 +109,16 @@ def test_the_kits_own_rubrics_are_whole() -> None:
         assert len(plan.checks) == len(lab.rubric.check)
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_a_labs_scans_have_a_secret_size_in_each_octave(seed: int) -> None:
+    for lab in all_labs():
+        plan = plans.make_plan(lab, "scan.cu", "again", {}, plans.Options(seed=seed))
+        scans = [check for check in plan.checks if isinstance(check, plans.PlannedCorrectness)]
+        if any(getattr(check, "beyond", []) for check in lab.rubric.check):  # not where one thread does all
+            octaves = {call.n.bit_length() - 1 for check in scans for call in check.extra if call.n not in check.sizes}
+            assert octaves.issuperset(range(plans.OCTAVES_FROM, plans.OCTAVES_TO)), lab.name
+
+
 def test_without_a_section_the_whole_array_is_one_scan(tmp_path: Path) -> None:
     (tmp_path / "lab.toml").write_text(RUBRIC.replace("section = 1024\n", ""))
     plan = plans.make_plan(Lab(tmp_path), "scan.cu", "again", {}, plans.Options())

@@ -220,6 +220,11 @@ def test_what_the_launches_one_by_one_do_not_show_ends_the_proof(prove: Run, ker
             "cudaMemset(d, 0, 1024); cudaMemcpy(d + 7, d, 32, cudaMemcpyDeviceToDevice);",
             "copies between places of the device that overlap",
         ),
+        (
+            "cudaMemset(d, 0, 1024); cudaMemcpy(d + 8, d, 32, cudaMemcpyHostToDevice);",
+            "by a kind that calls one of them the host's",
+        ),
+        ("cudaMemcpy(d, nullptr, 4, cudaMemcpyHostToDevice);", "a call of the CUDA runtime fails"),
         ("void* much; if (cudaMalloc(&much, 1ull << 20) != cudaSuccess) return 3; cudaFree(much);", ""),
         ("void* much; if (cudaMalloc(&much, 1ull << 50) == cudaSuccess) return 3;", "an allocation of memory fails"),
     ],

@@ -15,8 +15,9 @@
 namespace scanlab::vgpu {
 
 /// Of stack that a call takes, at least: with 1024 bytes an H200 made 48 calls within each other, and no 64 (measured
-/// with a function that keeps nothing). 512 KiB are the most that a thread of a GPU has.
-constexpr std::uint64_t least_call_bytes = 16, most_stack_bytes = 512 << 10;
+/// with a function that keeps nothing). 512 KiB are the most that a thread of a GPU has. Less than the default is no
+/// limit for calls that do not recur: a GPU finds room for them by itself.
+constexpr std::uint64_t least_call_bytes = 16, least_stack_bytes = 1024, most_stack_bytes = 512 << 10;
 /// Frames of a block's warps together, so that a recursion without end in all of them is stopped before memory is full.
 /// Threads that have diverged have frames of their own: 1024 of them may be 128 calls deep.
 constexpr std::size_t most_frames = 131072;
@@ -41,7 +42,7 @@ Block::Block() = default;
 Block::~Block() = default;
 
 Frame* enter_frame(Block& block, const Program& program, Frame* caller, const Inst* call, Mask members) {
-  const std::uint64_t stack_bytes = std::min(block.grid->stack_bytes, most_stack_bytes);
+  const std::uint64_t stack_bytes = std::clamp(block.grid->stack_bytes, least_stack_bytes, most_stack_bytes);
   if (caller && caller->depth >= stack_bytes / least_call_bytes) raise_overflow(members, caller->depth, stack_bytes);
   Frame* frame = nullptr;
   for (std::size_t k = block.spare_frames.size(); k-- > 0;)

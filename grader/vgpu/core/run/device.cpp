@@ -122,7 +122,8 @@ std::map<std::string, unsigned, std::less<>> read_registers(const std::filesyste
   std::map<std::string, unsigned, std::less<>> known;
   std::ifstream lines(program.parent_path() / "registers.txt");
   std::string kernel;
-  for (unsigned count = 0; lines >> kernel >> count;) known[kernel] = count;
+  // The program's own text may look like PTX with the same kernel: the larger number counts.
+  for (unsigned count = 0; lines >> kernel >> count;) known[kernel] = std::max(known[kernel], count);
   return known;
 }
 
@@ -216,9 +217,11 @@ LaunchResult Device::prepare(const LaunchRequest& request, Ready& ready) {
     constexpr unsigned unit = 8;  // in multiples of which a thread gets them
     const std::uint64_t of_a_warp = std::uint64_t{(known->second + unit - 1) / unit * unit} * warp_size;
     if ((threads + warp_size - 1) / warp_size * of_a_warp > profile_.registers_per_block)
-      return refuse(Status::out_of_resources,
-                    fmt::format("{} launched with {} threads a block, each of which takes {} registers; a block has {}",
-                                name, threads, known->second, profile_.registers_per_block));
+      return refuse(
+          Status::out_of_resources,
+          fmt::format("{} launched with {} threads a block, each of which takes {} registers; a block has {}: "
+                      "launch fewer threads, or tell the compiler with __launch_bounds__",
+                      name, threads, known->second, profile_.registers_per_block));
   }
   LaunchResult result;
   // Only where any warp may run at any time does it matter where between its accesses a turn ends.

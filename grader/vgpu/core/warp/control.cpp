@@ -134,7 +134,7 @@ const Inst* call(Warp& w, const Inst* i) {
 }
 
 /// Are there as many, of the same sizes?
-static bool are_alike(const std::vector<Program::Slot>& a, const std::vector<Program::Slot>& b) {
+static bool have_same_sizes(const std::vector<Program::Slot>& a, const std::vector<Program::Slot>& b) {
   return std::ranges::equal(a, b, {}, &Program::Slot::bytes, &Program::Slot::bytes);
 }
 
@@ -147,7 +147,8 @@ const Inst* call_indirect(Warp& w, const Inst* i) {
   const Program* callee = w.frame->program->image->function_at(address[first]);
   if (!callee) raise(Fault::Kind::trap, first, "call through a pointer that is no device function");
   // What a parameter holds that is not passed, and a result that is not returned, PTX leaves open.
-  if (is_observed(w) && !(are_alike(c.arguments, callee->parameters) && are_alike(c.results, callee->returns)))
+  if (is_observed(w) &&
+      !(have_same_sizes(c.arguments, callee->parameters) && have_same_sizes(c.results, callee->returns)))
     for (Observer* o : w.block->grid->observers) o->depends(actor_of(w, i), same, Dependence::open_form);
   // Lanes that call something else execute this instruction again, in their turn. Only a checkpoint has been passed.
   if (same != w.active) set_aside(w, w.active & ~same, i, Split::State::ready);
@@ -313,13 +314,13 @@ void release_barriers(Block& block) {
 }
 
 /// Have lane `l` of frame `a` and lane `m` of frame `b` come there by the same calls, in the same rounds of loops?
-static bool are_alike(const Frame* a, unsigned l, const Frame* b, unsigned m) {
+static bool came_alike(const Frame* a, unsigned l, const Frame* b, unsigned m) {
   if (!a || !b) return a == b;
   const auto rounds_of = [](const Frame& frame, unsigned lane) {
     return reinterpret_cast<const std::uint32_t*>(frame.registers + *frame.program->rounds)[lane];
   };
   return a->program == b->program && a->call == b->call &&
-         (!a->program->rounds || rounds_of(*a, l) == rounds_of(*b, m)) && are_alike(a->caller, l, b->caller, m);
+         (!a->program->rounds || rounds_of(*a, l) == rounds_of(*b, m)) && came_alike(a->caller, l, b->caller, m);
 }
 
 /// Do lanes of the warp wait at the barrier already that have come there in another way than these: by another
@@ -327,7 +328,7 @@ static bool are_alike(const Frame* a, unsigned l, const Frame* b, unsigned m) {
 static bool is_split(const Warp& w, const Inst* i, std::uint32_t id) {
   return std::ranges::any_of(w.waiting, [&](const Split& s) {
     return s.state == Split::State::barrier && s.barrier_id == id &&
-           (s.pc - 1 != i || !are_alike(s.frame, first_lane(s.mask), w.frame, first_lane(w.active)));
+           (s.pc - 1 != i || !came_alike(s.frame, first_lane(s.mask), w.frame, first_lane(w.active)));
   });
 }
 
