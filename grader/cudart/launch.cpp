@@ -137,10 +137,8 @@ cudaError_t CUDARTAPI cudaLaunchKernelExC(const cudaLaunchConfig_t* config, cons
     if (attribute.id == cudaLaunchAttributeCooperative) shape.cooperative = attribute.val.cooperative != 0;
     if (attribute.id == cudaLaunchAttributeClusterDimension) {
       const auto& cluster = attribute.val.clusterDim;
-      if (cluster.x * cluster.y * cluster.z > 1) {
-        say("thread block clusters are not supported by the virtual GPU");
-        return record(cudaErrorNotSupported);
-      }
+      if (cluster.x * cluster.y * cluster.z > 1)
+        return call([](Client& state) { return state.unsupported("a launch with clusters of blocks"); });
     }
   }
   return launch(function, shape, arguments, config->stream);

@@ -10,6 +10,7 @@ import pytest
 from scanlab import process
 from scanlab.errors import KitError
 from scanlab.judging import judge
+from scanlab.judging.compile import build_runner
 from scanlab.judging.compiler import assembler
 from scanlab.judging.compiler.errors import CompileError
 from scanlab.judging.plan import Options, Plan
@@ -48,6 +49,9 @@ KNOWN = [
     (r'asm volatile("// end\n\t.file 7 \"/usr/include/cub/x\"");', "near '.file': syntax error", "refuses"),
     ('asm volatile("scanlab.mul %0, %0;" ::"r"(t));', "known instruction: 'scanlab'", "refuses"),
 ]
+
+
+FOR_NEWER = '__global__ void waits() { asm volatile("griddepcontrol.wait;"); }'
 
 
 @pytest.mark.parametrize(("line", "says", "sentence"), KNOWN, ids=[line for line, _, _ in KNOWN])
@@ -97,6 +101,30 @@ def test_ptxas_runs_in_the_sandbox_where_the_file_is_compiled_there(tmp_path: Pa
 def test_a_toolkit_without_ptxas_refuses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Toolchain, "ptxas", None)
     assert assembler.refused(with_line(tmp_path, KNOWN[0][0]), ["float"], is_sandboxed=False) is None
+
+
+@pytest.mark.parametrize(
+    ("code", "is_so"),
+    [
+        ("__constant__ int d_many[17000];\n__global__ void sums(int* d_y) { *d_y = d_many[*d_y]; }", True),
+        ("__constant__ int d_some[16000];\n__global__ void sums(int* d_y) { *d_y = d_some[*d_y]; }", False),
+        (
+            "__global__ void never_launched(int* d_y) {\n"
+            "  __shared__ int s_many[13000];\n  s_many[*d_y] = 1;\n  *d_y = s_many[1];\n}",
+            True,
+        ),
+        ("// what only a newer GPU has is not for ptxas to refuse\n" + FOR_NEWER, False),
+    ],
+)
+def test_what_no_gpu_has_room_for_is_known_once_it_is_compiled(tmp_path: Path, code: str, *, is_so: bool) -> None:
+    path = with_line(tmp_path, "")
+    path.write_text(f"{path.read_text()}\n{code}\n")
+    program = build_runner(path, "float", "vgpu", is_sandboxed=False)
+    assert assembler.is_refused(program) == is_so
+    if is_so:
+        found = assembler.refused(path, ["float"], is_sandboxed=False)
+        assert found
+        assert "48 KiB" in found[0].sentence
 
 
 def test_every_solution_is_assembled() -> None:

@@ -22,6 +22,7 @@ LAB = find_lab("02")
 SOLUTION = (REPOSITORY / "solutions/02_kogge_stone/scan.cu").read_text()
 FUNCTION = "// One block of section_size threads"
 LOAD = "  s_xy[t] = t >= shift<kind> && i < n ? d_x[i - shift<kind>] : identity();\n"
+LOOP = "  for (int stride = 1; stride < section_size; stride *= 2) {"
 STORE = "  if (i < n) d_y[i] = s_xy[t];"
 AND = "\f"
 """Stands between several places, and what replaces them."""
@@ -391,7 +392,12 @@ CASES: dict[str, tuple[str, str, str]] = {
         "  std::vector<int> sizes(3, n);\n  std::ostringstream text;\n  text << std::setw(3) << sizes.size();\n"
         "  int* d_sizes = nullptr;\n  cudaMalloc(&d_sizes, 12);\n"
         "  cudaMemcpy(d_sizes, sizes.data(), 12, cudaMemcpyHostToDevice);\n  cudaFree(d_sizes);\n"
-        '  if (text.str().size() > 9) std::fprintf(stderr, "%f\\n", std::log2(n));\n' + LAUNCH,
+        '  if (text.str().size() > 9) std::fprintf(stderr, "%f\\n", std::sqrt(n));\n' + LAUNCH,
+    ),
+    "the host takes a logarithm": (
+        rf"{PROVED}.*, if what log2 \(.*:[0-9]+\) gives is as in these calls$",
+        LAUNCH,
+        "  if (std::log2(n) > 40) return;\n" + LAUNCH,
     ),
     "a kernel asks how many multiprocessors there are": (
         "tested, not proved: .* asks a special register",
@@ -497,11 +503,27 @@ CASES: dict[str, tuple[str, str, str]] = {
         "  const float tenth = t * 0.1f, sum = tenth + 0.3f;\n"
         "  if (i < n) d_y[i] = sum == -1 || tenth == -1 ? identity() : s_xy[t];",
     ),
+    "a negated product gets into a sum": (
+        "tested, not proved: .* makes a product that a sum takes",
+        STORE,
+        '  float tenth = t * 0.1f, fifth;\n  asm volatile("neg.f32 %0, %1;" : "=f"(fifth) : "f"(tenth));\n'
+        "  const float sum = fifth + 0.3f;\n  if (i < n) d_y[i] = sum == 5 || tenth == -1 ? identity() : s_xy[t];",
+    ),
     "a product and a sum say how they are rounded": (
         PROVED,
         STORE,
         "  const float tenth = __fmul_rn(t, 0.1f), sum = __fadd_rn(tenth, 0.3f);\n"
         "  if (i < n) d_y[i] = sum == -1 || tenth == -1 ? identity() : s_xy[t];",
+    ),
+    "an approximate power is a stride": (
+        "tested, not proved: .* has an instruction that approximates",
+        LOOP,
+        "  for (int d = 0, stride = 1; stride < section_size; stride = static_cast<int>(__powf(2, ++d))) {",
+    ),
+    "a quotient that is rounded as IEEE 754 has it is a stride": (
+        PROVED,
+        LOOP,
+        "  for (int stride = 1; stride < section_size; stride = static_cast<int>(__fdiv_rn(stride, 0.5f))) {",
     ),
     "a carry behind a branch decides": (
         "tested, not proved: .* adds a carry",
@@ -526,7 +548,8 @@ CASES: dict[str, tuple[str, str, str]] = {
         "tested, not proved: .* uses a barrier in a way that PTX leaves open",
         STORE,
         '  if (t < 64) asm volatile("bar.sync 1, 96;" ::: "memory");\n'
-        '  else if (t < 96) asm volatile("bar.sync 1, 80;" ::: "memory");\n  if (i < n) d_y[i] = s_xy[t];',
+        '  else if (t < 96) asm volatile("bar.sync 1, %0;" ::"r"(80 + (n < 0)) : "memory");\n'
+        "  if (i < n) d_y[i] = s_xy[t];",
     ),
     "a barrier counts the block's threads": (
         PROVED,
@@ -569,7 +592,7 @@ CASES: dict[str, tuple[str, str, str]] = {
         NUMBERS
         + FUNCTION
         + AND
-        + COPY.replace("FROM", "0").replace("4;", "4, 8;")
+        + COPY.replace("4;", "4, %2;").replace("numbers + FROM)", 'numbers), "r"(8 + (n < 0))')
         + "  if (i < n) d_y[i] = s_copied[t / 2] == 12345 ? identity() : s_xy[t];",
     ),
     "a branch is called uniform, and lanes part there": (

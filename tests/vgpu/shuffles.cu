@@ -50,6 +50,34 @@ __global__ void in_branches(int* out) {
   out[lane] = value;
 }
 
+// The lanes of a warp meet although they stand at two places: at each, the same kind of instruction for the same lanes.
+// Each place has its own registers, and one of them negates a predicate.
+__global__ void at_two_places(int* wrong) {
+  const int lane = threadIdx.x;
+  const bool is_odd = lane % 2;
+  const long long four = lane / 4;
+  unsigned neighbour, above_nine, same, all, agree;
+  if (is_odd) {
+    asm volatile("shfl.sync.bfly.b32 %0, %1, 1, 31, -1; // odd" : "=r"(neighbour) : "r"(lane * 10));
+    asm volatile("{.reg .pred p; setp.gt.s32 p, %1, 9; vote.sync.ballot.b32 %0, p, -1;}" : "=r"(above_nine) : "r"(lane));
+    asm volatile("match.any.sync.b64 %0, %1, -1; // odd" : "=r"(same) : "l"(four));
+    asm volatile("{.reg .pred p; match.all.sync.b32 %0|p, %2, -1; selp.u32 %1, 1, 0, p;} // odd"
+                 : "=r"(all), "=r"(agree)
+                 : "r"(7));
+  } else {
+    asm volatile("shfl.sync.bfly.b32 %0, %1, 1, 31, -1; // even" : "=r"(neighbour) : "r"(lane * 100));
+    asm volatile("{.reg .pred p; setp.le.s32 p, %1, 9; vote.sync.ballot.b32 %0, !p, -1;}" : "=r"(above_nine) : "r"(lane));
+    asm volatile("match.any.sync.b64 %0, %1, -1; // even" : "=r"(same) : "l"(four));
+    asm volatile("{.reg .pred p; match.all.sync.b32 %0|p, %2, -1; selp.u32 %1, 1, 0, p;} // even"
+                 : "=r"(all), "=r"(agree)
+                 : "r"(7));
+  }
+  if (neighbour != (is_odd ? (lane - 1) * 100 : (lane + 1) * 10)) atomicAdd(wrong, 1);
+  if (above_nine != 0xfffffc00u) atomicAdd(wrong, 1);
+  if (same != 0xfu << lane / 4 * 4) atomicAdd(wrong, 1);
+  if (all != full_mask || agree != 1) atomicAdd(wrong, 1);
+}
+
 template <int width>
 __global__ void segment_scan(const int* in, int* out) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -113,6 +141,10 @@ int main() {
   const Array<int> wrong(1, 0);
   by_type<<<1, 32>>>(wrong);
   printf("wide types: %d wrong\n", wrong.read()[0]);
+
+  const Array<int> apart(1, 0);
+  at_two_places<<<1, 32>>>(apart);
+  printf("at two places: %d wrong\n", apart.read()[0]);
 
   in_branches<<<1, 32>>>(d);
   h = d.read(32);

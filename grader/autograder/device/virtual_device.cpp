@@ -216,11 +216,13 @@ class VirtualConnection : public Connection {
     if (counting_) counting_->report(report, traffic);
     counting_.reset();
     if (checks_ != nullptr) report.breaches = checks_->breaches();
-    if (faults_.empty() && !traffic.unsupported.empty())
-      faults_.push_back(vgpu::FaultException(vgpu::Fault::Kind::unsupported,
-                                             fmt::format("the virtual GPU does not have {}", traffic.unsupported),
-                                             "do without it, or check on a real GPU with --device gpu")
-                            .fault);
+    // What goes wrong after such a call follows from it.
+    if (!traffic.unsupported.empty())
+      faults_.insert(faults_.begin(),
+                     vgpu::FaultException(vgpu::Fault::Kind::unsupported,
+                                          fmt::format("the virtual GPU does not have {}", traffic.unsupported),
+                                          "do without it, or check on a real GPU with --device gpu")
+                         .fault);
     if (const std::string& call = traffic.failed.empty() ? traffic.unsupported : traffic.failed; !call.empty())
       report.breaches.push_back({.what = vgpu::Breach::What::failed_call, .where = {.function = call}});
     if (traffic.overlapping_copies > 0)

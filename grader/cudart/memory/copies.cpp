@@ -198,10 +198,7 @@ cudaError_t fill_rows(Client& state, void* to, std::size_t pitch, int value, std
 }
 
 cudaError_t copy_box(Client& state, const cudaMemcpy3DParms& box, Waits waits) {
-  if (box.srcArray != nullptr || box.dstArray != nullptr) {
-    say("CUDA arrays are not supported by the virtual GPU yet");
-    return cudaErrorNotSupported;
-  }
+  if (box.srcArray != nullptr || box.dstArray != nullptr) return state.unsupported("a copy of a CUDA array");
   const auto corner = [](const cudaPitchedPtr& base, const cudaPos& at, std::size_t z) {
     return static_cast<char*>(base.ptr) + ((at.z + z) * base.ysize + at.y) * base.pitch + at.x;
   };

@@ -460,7 +460,7 @@ const Requests::Kind* Requests::kind_of(Op op) {
       {Op::note_call_site, &R::note_call_site, after_fault, places},
       {Op::host_access, &R::host_access, after_fault, places},
       {Op::host_function, &R::host_function, after_fault},
-      {Op::note_unsupported, &R::note_unsupported, after_fault, name},
+      {Op::note_unsupported, &R::note_unsupported, Kind::plain, name},
   };
   const Kind* kind = std::ranges::find(kinds, op, &Kind::op);
   return kind == std::end(kinds) ? nullptr : kind;

@@ -14,7 +14,6 @@ import re
 import shutil
 from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -65,6 +64,16 @@ DEVICE_LINK_FLAGS = {
 }
 REGISTERS = "registers.txt"
 """What ptxas gives the threads of each kernel, beside an object and a program: `vgpu::read_registers` reads it."""
+REGISTER, PAIR = rb"(%r[0-9]{1,9})", rb"\{(%r[0-9]{1,9}), (%r[0-9]{1,9})\}"
+ADDS_NAMES = re.compile(rb"scanlab\.add " + rb", ".join((PAIR, PAIR, PAIR)) + rb";")
+ADDS_MAPS = (
+    rb"{.reg .u32 %scanlab_a; mul.lo.u32 %scanlab_a, \3, \5; "
+    rb"mad.lo.u32 \2, \5, \4, \6; mov.u32 \1, %scanlab_a;}"
+)
+KEEPS_NAME, KEEPS_MAP = re.compile(rb"scanlab\.keep " + REGISTER + rb", " + PAIR + rb";"), rb"and.b32 \1, \3, 1;"
+"""What the virtual GPU alone has in the PTX of the kit's own headers, and what ptxas takes in its place."""
+REFUSED = "refused.txt"
+"""What ptxas says of PTX that it does not take, beside an object and a program; not there where it takes all."""
 USED = re.compile(
     r"Compiling entry function '(?P<kernel>[^'\n]{1,4000})' for [^\n]{1,100}"
     r"(?:\n(?!ptxas info {1,8}: Compiling)[^\n]{0,4000}){0,4}?\nptxas info {1,8}: Used (?P<count>[0-9]{1,4}) registers"
@@ -119,9 +128,8 @@ def _make_object(source: Source, recipe: Recipe, device: Device, *, is_sandboxed
         names = included(headers.read_text(errors="surrogateescape"), cwd)
         listed = json.dumps([str(path) for path in names])
         (folder / "included.json").write_text(listed)
-        if device == "vgpu" and str(own_names.BY_NAME) not in flags:
-            registers = _registers((folder / "object.o").read_bytes(), is_sandboxed=is_sandboxed)
-            (folder / REGISTERS).write_text(registers, encoding="utf-8")
+        if device == "vgpu":
+            _assemble_all((folder / "object.o").read_bytes(), folder, is_sandboxed=is_sandboxed)
         entry = making.keep_as(object_name(key, names))
         making.write(f"{key}{LIST}", listed)
     return entry / "object.o"
@@ -140,7 +148,11 @@ def link(
     stamps = [f"{path} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in libraries]
     contents = [path.read_bytes() for path in objects]
     name = cache.hash_of(
-        f"{'sandboxed program' if is_sandboxed else 'program'}, {REGISTERS}", device, tools.identity, *contents, *stamps
+        f"{'sandboxed program' if is_sandboxed else 'program'}, {REGISTERS}, {REFUSED}",
+        device,
+        tools.identity,
+        *contents,
+        *stamps,
     )
     entry = cache.folder() / name
     if cache.is_whole(entry):
@@ -184,9 +196,11 @@ def _make_program(
                 runtime = [*_device_runtime(tools, device), *runtime]
             command = [*gcc(), *map(str, objects), *map(str, libraries), *runtime, *SYSTEM_LIBRARIES]
             run([*command, "-o"], "program")
-            known = [path.with_name(REGISTERS) for path in objects]
-            registers = "".join(path.read_text(encoding="utf-8") for path in known if path.is_file())
-            (folder / REGISTERS).write_text(registers, encoding="utf-8")
+            for name in (REGISTERS, REFUSED):
+                known = [path.with_name(name) for path in objects]
+                texts_of_all = [path.read_text(encoding="utf-8") for path in known if path.is_file()]
+                if texts_of_all:
+                    (folder / name).write_text("".join(texts_of_all), encoding="utf-8")
         except CompileTimeoutError:
             raise
         except CompileError as error:
@@ -281,16 +295,27 @@ def make_device_code(path: Path, element: str, to: Path) -> None:
     by_whom(partial(run_here, command, recipe.cwd), partial(_compile_control, "vgpu", is_sandboxed=False))
 
 
-def _registers(object_text: bytes, *, is_sandboxed: bool) -> str:
-    """Return the registers that a thread of each kernel takes, a line each: its mangled name and the number.
+def _assemble_all(object_text: bytes, folder: Path, *, is_sandboxed: bool) -> None:
+    """Write what ptxas makes of an object's PTX: the registers of each kernel, a line each, and what it refuses.
 
-    None of the kernels that ptxas does not take by themselves: those of a program whose device code is linked.
+    A line has the mangled name of a kernel and the number. None is there of kernels that ptxas does not take by
+    themselves: those of a program whose device code is linked.
     """
-    said = []
+    said, refused = [], []
     for code in texts(object_text):
-        with suppress(CompileError):
-            said.append(assemble(code, is_sandboxed=is_sandboxed))
-    return "".join(f"{one['kernel']} {one['count']}\n" for one in USED.finditer("\n".join(said)))
+        try:
+            said.append(assemble(without_names(code), is_sandboxed=is_sandboxed))
+        except CompileError as error:
+            refused.append(str(error))
+    registers = "".join(f"{one['kernel']} {one['count']}\n" for one in USED.finditer("\n".join(said)))
+    (folder / REGISTERS).write_text(registers, encoding="utf-8")
+    if refused:
+        (folder / REFUSED).write_text("\n".join(refused), encoding="utf-8", errors="replace")
+
+
+def without_names(code: bytes) -> bytes:
+    """Return PTX in which maps are added as on a GPU, and not by their names."""
+    return KEEPS_NAME.sub(KEEPS_MAP, ADDS_NAMES.sub(ADDS_MAPS, code))
 
 
 def assemble(code: bytes, *, is_sandboxed: bool) -> str:

@@ -204,14 +204,21 @@ def _grade_one(
     try:
         return _judged(submission, builds, options, first, most)
     except UnsupportedError:
-        elements = plans.runners(submission.lab, options.device)
-        found = assembler.refused(submission.path, elements, is_sandboxed=options.is_sandboxed)
-        if found is None:
-            raise
-        cause, said = found
-        place = shown_lines(cause, source_of(submission.path))
-        result = failed(submission, options, f"{submission.name} does not compile", [*place, *said], "compile")
-        return with_cause(result, submission.name, cause).with_texts(with_shown_paths(submission.path, submission.name))
+        if refused := _refused(submission, options):
+            return refused
+        raise
+
+
+def _refused(submission: Submission, options: plans.Options) -> LabResult | None:
+    """Return the result of a submission whose PTX CUDA's assembler refuses; None where it takes it, or has failed."""
+    elements = plans.runners(submission.lab, options.device)
+    found = assembler.refused(submission.path, elements, is_sandboxed=options.is_sandboxed)
+    if found is None:
+        return None
+    cause, said = found
+    place = shown_lines(cause, source_of(submission.path))
+    result = failed(submission, options, f"{submission.name} does not compile", [*place, *said], "compile")
+    return with_cause(result, submission.name, cause).with_texts(with_shown_paths(submission.path, submission.name))
 
 
 def _judged(
@@ -253,6 +260,8 @@ def _judged(
         cause, place = explained([submission.path], errors, runners)
         result = failed(submission, options, headline, [*place, *lines], finding, title=error.check)
         return with_cause(result, submission.name, cause) if cause else result
+    if any(map(assembler.is_refused, runners.values())) and (refused := _refused(submission, options)):
+        return refused
     reference = _reference(builds, submission.lab)
     plan = plans.make_plan(submission.lab, submission.name, again, runners, options, reference)
     if options.device == "vgpu":

@@ -28,7 +28,7 @@ struct Breach {
     failed_call,     ///< a call of the CUDA runtime fails
     overlap,         ///< a copy on the device is between places that overlap
     misnamed_copy,   ///< a copy on the device is of a kind that calls one of the places the host's
-    clock,           ///< the seventeen of Dependence
+    clock,           ///< those of Dependence, in its order
     place,
     active_lanes,
     barrier_state,
@@ -41,6 +41,7 @@ struct Breach {
     unequal_masks,
     open_barrier,
     open_form,
+    approximation,
     opaque_bits,
     contraction,
     lost_carry,

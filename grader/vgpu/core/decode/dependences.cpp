@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <set>
 #include <string_view>
@@ -103,14 +104,25 @@ bool may_contract(const Instruction& in) {
          std::ranges::none_of(in.modifiers, is_rounding);
 }
 
-/// Does a sum that may become one operation with it take this product?
+/// Does a sum that may become one operation with it take this product, also negated, or by another register?
 bool may_be_contracted(const ptx::Function& function, const Instruction& product) {
   if (product.opcode != "mul" || !may_contract(product)) return false;
+  static constexpr std::string_view passing[] = {"mov", "neg", "abs", "selp", "copysign"};
+  std::set<std::int32_t> holding{product.operands[0].reg};
+  const auto takes = [&](const Instruction& in) {
+    bool is_taken = false;
+    for (std::size_t k = 1; k < in.operands.size(); ++k)
+      for_each_register(in.operands[k], [&](std::int32_t r) { is_taken |= holding.contains(r); });
+    return is_taken;
+  };
+  for (std::size_t before = 0; before != holding.size();) {
+    before = holding.size();
+    for (const Instruction& in : function.instructions)
+      if (std::ranges::find(passing, in.opcode) != std::end(passing) && takes(in))
+        for_each_definition(in, [&](std::int32_t r) { holding.insert(r); });
+  }
   return std::ranges::any_of(function.instructions, [&](const Instruction& in) {
-    bool takes = false;
-    for (std::size_t k = 1; k < in.operands.size() && (in.opcode == "add" || in.opcode == "sub"); ++k)
-      for_each_register(in.operands[k], [&](std::int32_t r) { takes |= r == product.operands[0].reg; });
-    return takes && may_contract(in);
+    return (in.opcode == "add" || in.opcode == "sub") && may_contract(in) && takes(in);
   });
 }
 
@@ -203,12 +215,14 @@ std::vector<std::optional<Dependence>> dependences(const ptx::Module& module, co
       if (!waiting.is_only_for_waiting(k)) found[k] = Dependence::barrier_state;
     } else if (in.opcode == "call" && std::ranges::find(in.operands, "malloc", &Operand::name) != in.operands.end()) {
       found[k] = Dependence::heap_place;
-    } else if (in.opcode == "alloca" || recurs(module, function, in)) {
+    } else if (in.opcode == "alloca" || in.opcode == "stacksave" || recurs(module, function, in)) {
       found[k] = Dependence::stack;
     } else if (in.opcode == "createpolicy" && !is_only_policy(function, in)) {
       found[k] = Dependence::opaque_bits;
     } else if (is_open(in)) {
       found[k] = Dependence::open_form;
+    } else if (in.has_any({"approx", "full"})) {
+      found[k] = Dependence::approximation;
     } else if (may_be_contracted(function, in)) {
       found[k] = Dependence::contraction;
     } else if (has_lost_carry(function, flow, k)) {

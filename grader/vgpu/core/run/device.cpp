@@ -143,8 +143,12 @@ std::optional<KernelAttributes> Device::attributes(const LoadedModule* module, s
   }
   a.max_threads =
       f->max_threads ? std::min(f->max_threads, profile_.max_threads_per_block) : profile_.max_threads_per_block;
-  for (const ptx::Register& r : f->registers) a.registers += r.type != ptx::Type::pred;
-  a.registers = std::min(a.registers, 255u);
+  if (const auto known = registers.find(kernel); known != registers.end()) {
+    a.registers = known->second;
+  } else {
+    for (const ptx::Register& r : f->registers) a.registers += r.type != ptx::Type::pred;
+    a.registers = std::min(a.registers, 255u);
+  }
   a.parameter_bytes = layout_parameters(*f, a.parameter_offsets);
   for (const ptx::Variable& p : f->parameters) a.parameter_sizes.push_back(static_cast<std::uint32_t>(p.size));
   return a;

@@ -39,8 +39,8 @@ struct KernelAttributes {
   std::uint64_t static_shared = 0;  ///< bytes
   std::uint64_t local_bytes = 0;    ///< a thread
   std::uint64_t constant_bytes = 0;
-  std::uint32_t max_threads = 1024;                               ///< a block
-  std::uint32_t registers = 0;                                    ///< virtual registers, an upper bound
+  std::uint32_t max_threads = 1024;  ///< a block
+  std::uint32_t registers = 0;       ///< as ptxas has it; where that is not known, virtual ones, an upper bound
   std::vector<std::uint32_t> parameter_offsets, parameter_sizes;  ///< bytes, in the parameter buffer
   std::uint32_t parameter_bytes = 0;                              ///< of the whole buffer
 };

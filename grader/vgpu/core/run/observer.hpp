@@ -122,6 +122,7 @@ enum class Dependence : std::uint8_t {
   unequal_masks,  ///< which lanes wait for each other, where a membermask names lanes that give another one
   open_barrier,   ///< a use of a barrier that PTX leaves open: threads that do not agree on it, an object set up twice
   open_form,      ///< an instruction whose result PTX leaves open for these operands
+  approximation,  ///< the last bits of what an instruction only approximates
   opaque_bits,    ///< bits that PTX leaves open: those of a cache policy
   contraction,    ///< whether a product and the sum that it gets into are rounded once or twice
   lost_carry,     ///< a carry that no addition in the same straight code has left

@@ -11,6 +11,7 @@
 #include "vgpu/core/memory/any_space.hpp"
 #include "vgpu/core/memory/views.hpp"
 #include "vgpu/core/run/fault.hpp"
+#include "vgpu/core/warp/assembly.hpp"
 #include "vgpu/core/warp/gang_lanes.hpp"
 #include "vgpu/core/warp/lanes.hpp"
 #include "vgpu/core/warp/splits.hpp"
@@ -18,83 +19,13 @@
 namespace scanlab::vgpu {
 namespace {
 
-/// Whether a second destination is wanted (d|p), and a negated source predicate.
-enum Flags : std::uint32_t { has_second = 1u << 30, negated_source = 1u << 31 };
-
-/// Those of `lanes` whose own membermask does not name them: PTX leaves open what becomes of them.
-inline Mask unnamed(const std::uint32_t* members, Mask lanes) {
-  std::uint32_t missing = 0;
-  for (unsigned l = 0; l < warp_size; ++l) missing |= ~members[l] & std::uint32_t{1} << l;
-  return missing & lanes;
-}
-[[gnu::noinline]] void raise_unnamed(const std::uint32_t* members, Mask lanes) {
-  const auto lane = first_lane(lanes);
-  raise(Fault::Kind::trap, lane,
-        fmt::format("lane {} calls a *_sync function with the mask {:#010x}, which does not name it", lane,
-                    members[lane]),
-        "name in the mask all lanes that make the call (0xffffffff: the whole warp)", "warp.mask");
-}
-inline void check_named(Warp& w, const Inst* i) {
-  const std::uint32_t* members = w.lanes<std::uint32_t>(i->op[5]);
-  if (const Mask lanes = unnamed(members, w.active)) [[unlikely]] {
-    w.pc = i;  // for the line
-    raise_unnamed(members, lanes);
-  }
-}
-
-/// Lanes wait at a *.sync instruction until every lane of their membermask that has not exited is there too (PTX ISA,
-/// "shfl.sync"). On return `w.active` holds the lanes that go on now; when there are none, false, and `next` is what
-/// runs instead.
-bool assemble_parts(Warp& w, const Inst* i, const Inst*& next);
-void report_sync(Warp& w, const Inst* i, Mask lanes);
-inline bool assemble(Warp& w, const Inst* i, const Inst*& next) {
-  check_named(w, i);
-  if (w.active != w.alive) return assemble_parts(w, i, next);
-  if (is_observed(w, Observer::warp_syncs)) report_sync(w, i, w.active);
-  return true;
-}
-[[gnu::noinline]] bool assemble_parts(Warp& w, const Inst* i, const Inst*& next) {
-  // Lanes that came earlier wait at this very instruction.
-  const Mask earlier =
-      take_splits(w, [&](const Split& s) { return s.pc == i && s.frame == w.frame && s.state == Split::State::sync; });
-  if (earlier) flush_executed(w);
-  w.active |= earlier;
-  const std::uint32_t* members = w.lanes<std::uint32_t>(i->op[5]);
-  const Mask ready = lanes_where(w.active, [&](unsigned l) { return (members[l] & w.alive & ~w.active) == 0; });
-  if (ready != w.active) set_aside(w, w.active & ~ready, i, Split::State::sync);
-  if (!ready) {
-    next = run_next(w);
-    return false;
-  }
-  if (is_observed(w, Observer::warp_syncs)) report_sync(w, i, w.active);
-  return true;
-}
-
-/// Once for each membermask among the `lanes` that go on. Lanes that have exited are not waited for, and count as
-/// having arrived.
-void report_sync(const Warp& w, const Inst* i, Mask lanes, const std::uint32_t* members) {
-  const auto how = is_warp_barrier(i) ? Observer::WarpSync::orders_memory : Observer::WarpSync::only_waits;
-  while (lanes) {
-    const std::uint32_t mask = members[std::countr_zero(lanes)];
-    const Mask same = lanes & mask_where<std::uint32_t>(
-                                  [&](auto& are_so, unsigned chunk) { are_so = vector_at(members, chunk) == mask; });
-    const bool differ = (mask & w.alive & ~same) != 0;  // PTX has only lanes of the same membermask wait for each other
-    for (Observer* o : w.block->grid->observers) {
-      o->warp_sync(actor_of(w, i), same | (mask & ~w.alive), how);
-      if (differ) o->depends(actor_of(w, i), same, Dependence::unequal_masks);
-    }
-    lanes &= ~same;
-  }
-}
-[[gnu::noinline]] void report_sync(Warp& w, const Inst* i, Mask lanes) {
-  report_sync(w, i, lanes, w.lanes<std::uint32_t>(i->op[5]));
-}
-
-/// What the lanes do that have assembled.
-template <void (*Act)(Warp&, const Inst*)>
+/// What the lanes do that have assembled; `rows` says what the operands of the instruction hold.
+template <void (*Act)(Warp&, const Inst*), OperandRows rows>
 const Inst* together(Warp& w, const Inst* i) {
   const Inst* next = nullptr;
-  if (!assemble(w, i, next)) return next;
+  const Arrived arrived = assemble(w, i, next);
+  if (arrived == Arrived::not_all) return next;
+  if (arrived == Arrived::at_several) return act_at_several(w, i, Act, rows);
   Act(w, i);
   return proceed(w, i + 1);
 }
@@ -365,28 +296,28 @@ std::optional<WarpSelection> select_warp(const ptx::Instruction& in) {
   using u64 = std::uint64_t;
   using s32 = std::int32_t;
   static constexpr Form forms[] = {
-      {"shfl.up.b32", together<shuffle<Shuffle::up>>, Type::b32, Type::b32, shuffle_in_gang<Shuffle::up>},
-      {"shfl.down.b32", together<shuffle<Shuffle::down>>, Type::b32, Type::b32, shuffle_in_gang<Shuffle::down>},
-      {"shfl.bfly.b32", together<shuffle<Shuffle::bfly>>, Type::b32, Type::b32, shuffle_in_gang<Shuffle::bfly>},
-      {"shfl.idx.b32", together<shuffle<Shuffle::idx>>, Type::b32, Type::b32, shuffle_in_gang<Shuffle::idx>},
-      {"vote.all.pred", together<vote<Vote::all>>, Type::pred, Type::pred},
-      {"vote.any.pred", together<vote<Vote::any>>, Type::pred, Type::pred},
-      {"vote.uni.pred", together<vote<Vote::uni>>, Type::pred, Type::pred},
-      {"vote.ballot.b32", together<vote<Vote::ballot>>, Type::b32, Type::pred},
-      {"match.any.b32", together<match<u32, false>>, Type::b32, Type::b32},
-      {"match.any.b64", together<match<u64, false>>, Type::b32, Type::b64},
-      {"match.all.b32", together<match<u32, true>>, Type::b32, Type::b32},
-      {"match.all.b64", together<match<u64, true>>, Type::b32, Type::b64},
-      {"elect", together<elect>, Type::b32, Type::b32},
-      {"redux.add.u32", together<redux<u32, std::plus<>>>, Type::b32, Type::b32},
-      {"redux.add.s32", together<redux<u32, std::plus<>>>, Type::b32, Type::b32},
-      {"redux.min.u32", together<redux<u32, Least>>, Type::b32, Type::b32},
-      {"redux.max.u32", together<redux<u32, Greatest>>, Type::b32, Type::b32},
-      {"redux.min.s32", together<redux<s32, Least>>, Type::b32, Type::b32},
-      {"redux.max.s32", together<redux<s32, Greatest>>, Type::b32, Type::b32},
-      {"redux.and.b32", together<redux<u32, std::bit_and<>>>, Type::b32, Type::b32},
-      {"redux.or.b32", together<redux<u32, std::bit_or<>>>, Type::b32, Type::b32},
-      {"redux.xor.b32", together<redux<u32, std::bit_xor<>>>, Type::b32, Type::b32},
+      {"shfl.up.b32", together<shuffle<Shuffle::up>, {4, 4}>, Type::b32, Type::b32, shuffle_in_gang<Shuffle::up>},
+      {"shfl.down.b32", together<shuffle<Shuffle::down>, {4, 4}>, Type::b32, Type::b32, shuffle_in_gang<Shuffle::down>},
+      {"shfl.bfly.b32", together<shuffle<Shuffle::bfly>, {4, 4}>, Type::b32, Type::b32, shuffle_in_gang<Shuffle::bfly>},
+      {"shfl.idx.b32", together<shuffle<Shuffle::idx>, {4, 4}>, Type::b32, Type::b32, shuffle_in_gang<Shuffle::idx>},
+      {"vote.all.pred", together<vote<Vote::all>, {0, 0}>, Type::pred, Type::pred},
+      {"vote.any.pred", together<vote<Vote::any>, {0, 0}>, Type::pred, Type::pred},
+      {"vote.uni.pred", together<vote<Vote::uni>, {0, 0}>, Type::pred, Type::pred},
+      {"vote.ballot.b32", together<vote<Vote::ballot>, {4, 0}>, Type::b32, Type::pred},
+      {"match.any.b32", together<match<u32, false>, {4, 4}>, Type::b32, Type::b32},
+      {"match.any.b64", together<match<u64, false>, {4, 8}>, Type::b32, Type::b64},
+      {"match.all.b32", together<match<u32, true>, {4, 4}>, Type::b32, Type::b32},
+      {"match.all.b64", together<match<u64, true>, {4, 8}>, Type::b32, Type::b64},
+      {"elect", together<elect, {4, 4}>, Type::b32, Type::b32},
+      {"redux.add.u32", together<redux<u32, std::plus<>>, {4, 4}>, Type::b32, Type::b32},
+      {"redux.add.s32", together<redux<u32, std::plus<>>, {4, 4}>, Type::b32, Type::b32},
+      {"redux.min.u32", together<redux<u32, Least>, {4, 4}>, Type::b32, Type::b32},
+      {"redux.max.u32", together<redux<u32, Greatest>, {4, 4}>, Type::b32, Type::b32},
+      {"redux.min.s32", together<redux<s32, Least>, {4, 4}>, Type::b32, Type::b32},
+      {"redux.max.s32", together<redux<s32, Greatest>, {4, 4}>, Type::b32, Type::b32},
+      {"redux.and.b32", together<redux<u32, std::bit_and<>>, {4, 4}>, Type::b32, Type::b32},
+      {"redux.or.b32", together<redux<u32, std::bit_or<>>, {4, 4}>, Type::b32, Type::b32},
+      {"redux.xor.b32", together<redux<u32, std::bit_xor<>>, {4, 4}>, Type::b32, Type::b32},
   };
   const auto* const form = std::ranges::find(forms, spelling, &Form::spelling);
   const bool is_shuffle = in.opcode == "shfl", is_election = in.opcode == "elect";
@@ -398,7 +329,7 @@ std::optional<WarpSelection> select_warp(const ptx::Instruction& in) {
   s.type[0] = form->destination;
   s.type[1] = form->source;
   s.members = static_cast<int>(operands) - 1;
-  if (has_pair && (is_shuffle || in.opcode == "match")) s.aux = has_second;
+  if (has_pair) s.aux = has_second;
   if (in.operands[1].negated && in.opcode == "vote") s.aux = negated_source;
   return s;
 }

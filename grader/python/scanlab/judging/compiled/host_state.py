@@ -67,9 +67,9 @@ STEADY = _one_of(
     r"malloc|calloc|realloc|free|aligned_alloc|posix_memalign",
     r"(?:mem|str|stp)(?:n?cpy|move|set|n?cmp|n?cat|r?chr|n?len|pbrk|r?c?spn|str|dup|tod|tof|tou?ll?)\w*",
     r"(?:__)?v?(?:f|s|sn|as)?printf(?:_chk)?|puts|putchar|putc|fputs|fputc|fwrite|fflush|perror|stdout|stderr",
-    r"abort|exit|_Exit|atoi|atol|atoll|atof|qsort|bsearch|l?l?abs|l?l?div|(?:__isoc23_)?strtou?ll?",
-    r"(?:ceil|floor|round|l?lround|l?lrint|rint|nearbyint|trunc|log|log2|log10|log1p|exp|exp2|expm1|pow|sqrt|cbrt|fabs|"
-    r"fmod|fmin|fmax|fma|hypot|frexp|ldexp|scalbn|ilogb|logb|sin|cos|tan|tanh)[fl]?",
+    r"abort|exit|_Exit|atoi|atol|atoll|atof|l?l?abs|l?l?div|(?:__isoc23_)?strtou?ll?",
+    r"(?:ceil|floor|round|l?lround|l?lrint|rint|nearbyint|trunc|sqrt|fabs|fmod|fmin|fmax|fma|frexp|"
+    r"ldexp|scalbn|ilogb|logb)[fl]?",
     # C++: memory, texts, output, containers, exceptions.
     r"operator (?:new|delete)(?:\[\])?",
     r"std::(?:__throw_\w+|terminate|uncaught_exceptions?|cout|cerr|clog|endl|ends|flush|operator<<)\b.*",
@@ -95,6 +95,11 @@ OF_THE_DEVICE = _one_of(
     r"cuda(?:MallocPitch|Malloc3D|Occupancy\w+|FuncGetAttributes|DriverGetVersion|RuntimeGetVersion|PointerGetAttributes)",
 )
 """What is different on another device, and the same on one."""
+OF_THE_LIBRARY = _one_of(
+    r"(?:log|log2|log10|log1p|exp|exp2|expm1|pow|cbrt|hypot|sin|cos|tan|tanh)[fl]?|qsort|bsearch",
+)
+"""What another version of the C library, or the same on another processor, may answer in another way: the last bits of
+what no standard rounds, and which of several equal elements comes first."""
 THAT_SETS = re.compile(r"cuda(?:FuncSet\w*|SetDevice\w*|DeviceSet\w*|CtxResetPersistingL2Cache|DeviceReset)")
 """What still holds in the next call."""
 UNSTEADY_INSTRUCTION = re.compile(
@@ -134,13 +139,15 @@ def read(path: Path, element: str, file: LearnersFile, name: str, *, is_sandboxe
     needed = [symbol.short for symbol in symbols if symbol.section == UNDEFINED]
     asked = [symbol for symbol in needed if OF_THE_DEVICE.fullmatch(symbol)]
     sets = [symbol for symbol in needed if THAT_SETS.fullmatch(symbol)]
-    known = {*asked, *sets, *filter(STEADY.fullmatch, needed)}
+    given = [symbol for symbol in needed if OF_THE_LIBRARY.fullmatch(symbol)]
+    known = {*asked, *sets, *given, *filter(STEADY.fullmatch, needed)}
     unsteady = [symbol for symbol in needed if symbol not in known]
     unsteady += [symbol.short for symbol in symbols if symbol.section == UNDEFINED and ASKS.fullmatch(symbol.name)]
     kept = [symbol.name for symbol in symbols if symbol.is_written and not OF_TOOLS.search(symbol.name)]
     kept += [symbol for symbol in needed if STREAMS.fullmatch(symbol)]
     kept += [name for name in _of_functions(made.read_bytes()) if not _is_constant(name, file)]
-    state = [_clause(some, does, file, name) for some, does in ((kept, "keep"), (sets, "set"), (asked, "say")) if some]
+    named = ((kept, "keep"), (sets, "set"), (asked, "say"), (given, "give"))
+    state = [_clause(some, does, file, name) for some, does in named if some]
     verb = "is" if len(state) == 1 else "are"
     breach = _unsteady(unsteady, file, name) if unsteady else ""
     if not breach and (found := UNSTEADY_INSTRUCTION.search(code)):

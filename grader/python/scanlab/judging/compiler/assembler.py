@@ -7,32 +7,37 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from scanlab.judging.compile import assemble, compile_object
+from scanlab.judging.compile import REFUSED, assemble, compile_object, without_names
 from scanlab.judging.compiled.line_table import line_at
 from scanlab.judging.compiled.line_table import texts as codes_in
 from scanlab.judging.compiler.causes import Explained
 from scanlab.judging.compiler.errors import CompileError, CompileTimeoutError
 from scanlab.judging.compiler.messages import Place
-from scanlab.judging.compiler.recipe import ASSEMBLED_FOR, ELEMENT_FLAGS, RUNNERS, SANDBOXED_SOURCE, Source
+from scanlab.judging.compiler.recipe import ASSEMBLED_FOR, ELEMENT_FLAGS, SANDBOXED_SOURCE, Source
 
 SAID = re.compile(
     r"ptxas (?:[^\n]{0,500}, line (?P<line>[0-9]{1,9}); )?(?:error|fatal) {0,10}: (?P<text>[^\n]{1,400})", re.MULTILINE
 )
 END = "Ptx assembly aborted"
 OF_ANOTHER_GPU = re.compile(r"requires \.target|not supported on \.target")
+TOO_MUCH = "uses too much"
 SHOWN = 6
 
 
-def refused(path: Path, elements: Iterable[str], *, is_sandboxed: bool) -> tuple[Explained, list[str]] | None:
-    """Return why ptxas refuses a submission's PTX, and what it says; None where it takes it, or is not here.
+def is_refused(program: Path) -> bool:
+    """Return whether ptxas has refused device code of a program for the virtual GPU as that of no GPU."""
+    said = program.with_name(REFUSED)
+    texts = SAID.finditer(said.read_text(encoding="utf-8")) if said.is_file() else ()
+    return any(not one["text"].startswith(END) and not OF_ANOTHER_GPU.search(one["text"]) for one in texts)
 
-    Names of maps are none of CUDA's: the PTX for them is that of the maps.
-    """
-    for element in dict.fromkeys(RUNNERS[element] for element in elements):
+
+def refused(path: Path, elements: Iterable[str], *, is_sandboxed: bool) -> tuple[Explained, list[str]] | None:
+    """Return why ptxas refuses a submission's PTX, and what it says; None where it takes it, or is not here."""
+    for element in elements:
         made = compile_object(Source(path, ELEMENT_FLAGS[element]), "vgpu", is_sandboxed=is_sandboxed)
         for code in codes_in(made.read_bytes()):
             try:
-                assemble(code, is_sandboxed=is_sandboxed)
+                assemble(without_names(code), is_sandboxed=is_sandboxed)
             except CompileTimeoutError:
                 continue
             except CompileError as error:
@@ -57,6 +62,8 @@ def _explained(said: str, code: bytes, path: Path) -> tuple[Explained, list[str]
     if any(OF_ANOTHER_GPU.search(text) for text in texts):
         newer = f"#if __CUDA_ARCH__ > {ASSEMBLED_FOR.removeprefix('sm_')}0"
         sentence = f"labs are compiled for {ASSEMBLED_FOR}, which has no such instruction: leave it to `{newer}`"
+    elif any(TOO_MUCH in text for text in texts):
+        sentence = "a GPU has less: 64 KiB of constant memory, and 48 KiB for a block's own arrays in shared memory"
     else:
         sentence = "this becomes PTX that CUDA's assembler refuses: write asm as the manual of PTX has it"
     return Explained(Place(str(path), line) if line else None, None, sentence), shown

@@ -113,7 +113,7 @@ def recipe_of(source: Source, device: Device, *, is_sandboxed: bool) -> Recipe:
         flags = [flag for flag in flags if flag != NO_HALVES]
     if tools.release >= NO_OLD_NAMES and OLD_NAMES.search(text):
         flags += ["-include", str(OLD_NAMES_HEADER)]
-    kind = "sandboxed object, registers.txt" if is_sandboxed else "object, included.json, registers.txt"
+    kind = "sandboxed object, refused.txt, all" if is_sandboxed else "object, included.json, refused.txt, all"
     variables = [f"{variable}={os.environ.get(variable)}" for variable in sandbox.COMPILER_VARIABLES]
     native = driver.capabilities() if device == "gpu" else []  # nodes that share a cache may have different GPUs
     key = cache.hash_of(f"{kind}, {SAID}", text, str(cwd), name, tools.identity, *flags, *variables, *native)
