@@ -150,9 +150,9 @@ TEST_CASE("text that is not JSON, or not a file, is refused", "[plan]") {
 }
 
 TEST_CASE("the counters of the contract are those that a virtual device counts") {
-  std::set<std::string> counted = {"chained_waits", "host_copies",      "busiest_warp",
-                                   "busiest_block", "useful_additions", "wasted_additions",
-                                   "span",          "busiest_adder",    "useful_efficiency"};
+  std::set<std::string> counted = {"chained_waits",     "host_copies",      "busiest_warp", "busiest_block",
+                                   "useful_additions",  "wasted_additions", "span",         "busiest_adder",
+                                   "useful_efficiency", "shared_prefixes"};
   for (const auto& [name, count] : scanlab::vgpu::Counts().named()) counted.insert(name);
   const auto names = scanlab::contract::names<scanlab::contract::Counter>;
   CHECK(std::set<std::string>(names.begin(), names.end()) == counted);

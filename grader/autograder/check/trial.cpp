@@ -39,6 +39,7 @@ constexpr AdditionCounter addition_counters[] = {
     {"wasted_additions", [](const vgpu::AdditionWork& work) { return static_cast<double>(work.wasted); }},
     {"span", [](const vgpu::AdditionWork& work) { return static_cast<double>(work.span); }},
     {"busiest_adder", [](const vgpu::AdditionWork& work) { return static_cast<double>(work.busiest_thread); }},
+    {"shared_prefixes", [](const vgpu::AdditionWork& work) { return static_cast<double>(work.shared_prefixes); }},
     {"useful_efficiency", [](const vgpu::AdditionWork& work) { return work.efficiency(); }},
 };
 
@@ -55,7 +56,8 @@ class TypedTrial : public Trial, CheckOnDevice {
     const bool are_maps = std::is_same_v<T, Affine> && plan_.has_provenance;
     if (watched_) return run(submission, which, counting, hash, are_maps ? Elements::maps : Elements::values);
     if (!names_elements(counting)) return run(submission, which, counting, hash, Elements::values);
-    if (std::is_same_v<T, Affine> && !submission.is_explored() && n_ > Provenance::most_remembered) {
+    if (std::is_same_v<T, Affine> && !submission.is_explored() && n_ > Provenance::most_remembered &&
+        counting != Counting::additions) {
       // Too many for a graph: names take longer, and only explain what is wrong.
       TrialResult computed = run(submission, which, counting, hash, Elements::maps);
       if (!computed.is_wrong_output) return computed;
@@ -97,7 +99,8 @@ class TypedTrial : public Trial, CheckOnDevice {
     const std::uint64_t seed = data_seed(plan_, check_, which);
     const std::vector<T> x = task_->input(which, seed);
     using Remember = Provenance::Remember;
-    const bool is_small = n_ <= Provenance::most_explained;
+    const bool is_small =
+        n_ <= (counting == Counting::additions ? Provenance::most_counted : Provenance::most_explained);
     begin(x, seed, elements, is_small && !submission.is_explored() ? Remember::additions : Remember::bounds);
     device_.write(memory_.x, given_.data());
     memory_.blank();

@@ -49,8 +49,8 @@ struct SumMistake {
 class Provenance {
  public:
   /// Of up to this many elements a check remembers every addition of every call; of more, only the sums' bounds, but
-  /// of up to so many every addition of a call that is wrong, to explain it.
-  static constexpr std::size_t most_remembered = 1u << 13, most_explained = 1u << 16;
+  /// of up to so many every addition of a call that is wrong, to explain it, or whose additions are counted.
+  static constexpr std::size_t most_remembered = 1u << 13, most_explained = 1u << 16, most_counted = 1u << 18;
   /// Up to this many floats can be names.
   static constexpr std::size_t most_floats = 1u << 16;
   /// The device outlives it.

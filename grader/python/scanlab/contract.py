@@ -44,6 +44,7 @@ Counter = Literal[
     "span",
     "busiest_adder",
     "useful_efficiency",
+    "shared_prefixes",
 ]
 
 LISTS = {

@@ -34,7 +34,7 @@ LEAST_AN_ELEMENT = 1e-7
 """Seconds of processor time. Measured with the solutions on 3 million elements: 5e-7 to 14e-7."""
 COUNTED_ORDER: Schedule = "lockstep"
 SIDE_BY_SIDE: Schedule = "random"
-COUNTED_SIDE_BY_SIDE = ("busiest_block", "chained_waits")
+COUNTED_SIDE_BY_SIDE = ("busiest_block", "chained_waits", "shared_prefixes")
 """Counters of what blocks do beside each other. The others are counted where blocks run one after the other."""
 SHARED: Counter = "busiest_warp"
 """What shows, in whatever scan, that one thread or warp does the work of all."""

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <random>
+#include <set>
 #include <unordered_set>
 #include <utility>
 
@@ -17,6 +18,10 @@ namespace {
 
 constexpr ElementRange no_interval{1, 0};
 constexpr std::size_t most_sums = 1u << 20;  // and n^2: a loop without end makes any number, and memory is finite
+
+bool is_of_another_block(const Adder& one, const Adder& other) {
+  return one.block != other.block || one.launch != other.launch;
+}
 
 /// Visits 0 … count - 1, each some time after it was announced: what is looked up by then is in the cache.
 template <class Announce, class Visit>
@@ -147,13 +152,20 @@ AdditionWork AdditionGraph::work(std::span<const ElementName> outputs) const {
   };
   KeyTable known(sums_.size()), of_thread;
   std::vector<std::uint64_t> by_thread;
+  std::set<std::uint32_t> shared;  // where the prefixes end
   Node deepest = identity;
   std::uint32_t latest = 0;  // instructions count from 1, and sums stand in their order
   for_each_expected(
       sums_.size(), [&](std::size_t k) { known.expect(whole(sums_[k])); },
       [&](std::size_t k) {
         const Sum& sum = sums_[k];
-        if (!is_used[k + inputs_ + 1] || is_empty(sum.earlier) || is_empty(sum.later)) return;
+        if (!is_used[k + inputs_ + 1]) return;
+        for (const Node operand : {sum.earlier, sum.later})
+          if (is_sum(operand) && is_of_another_block(adder(operand), sum.adder) &&
+              made_again_.find(made_by(operand, sum.adder)) == KeyTable::none)
+            if (const auto elements = interval(operand); elements && elements->first == 0 && elements->last > 0)
+              shared.insert(elements->last);
+        if (is_empty(sum.earlier) || is_empty(sum.later)) return;
         if (sum.depth > work.span) {
           work.span = sum.depth;
           deepest = static_cast<Node>(k + inputs_ + 1);
@@ -172,6 +184,7 @@ AdditionWork AdditionGraph::work(std::span<const ElementName> outputs) const {
         work.busiest_thread = std::max(work.busiest_thread, ++by_thread[thread]);
       });
   work.wasted = additions_ - with_identity_ - work.useful;
+  work.shared_prefixes = shared.size();
   for (Node next = deepest; is_sum(next);) {
     const Sum& sum = sums_[next - inputs_ - 1];
     if (!is_empty(sum.earlier) && !is_empty(sum.later)) ++work.lines[sum.adder.place].in_chain;
@@ -216,7 +229,12 @@ void AdditionGraph::add(ElementName earlier, ElementName later, ElementName name
   if (has_identity) ++line.with_identity;
   const auto is_map = [](Node node) { return node == identity || node == unknown; };
   if (is_map(sum.earlier) && is_map(sum.later)) return;  // so is their sum
-  if (sums_.size() >= most_sums + std::size_t{inputs_} * inputs_ || !insert(name)) return;
+  if (sums_.size() >= most_sums + std::size_t{inputs_} * inputs_) return;
+  if (!insert(name)) {
+    if (const Node known = node_of(name); !has_identity && is_sum(known) && range(known).first == 0)
+      if (is_of_another_block(this->adder(known), adder)) made_again_[made_by(known, adder)] = 0;
+    return;
+  }
   sum.depth = std::max(depth(sum.earlier), depth(sum.later)) + (has_identity ? 0 : 1);
   const ElementRange a = range(sum.earlier), b = range(sum.later);
   if (has_identity) {

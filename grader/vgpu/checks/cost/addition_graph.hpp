@@ -25,9 +25,10 @@ struct Adder {
 /// earlier one of those has made a sum of the same elements; adding the identity is neither that nor wasted.
 struct AdditionWork {
   std::uint64_t useful = 0, wasted = 0, with_identity = 0;
-  std::uint64_t span = 0;            ///< useful additions one after the other: the longest chain
-  std::uint64_t busiest_thread = 0;  ///< useful additions of the thread that has made most of them, of one launch
-  std::uint64_t warp_useful = 0;     ///< instructions of warps that have made useful ones
+  std::uint64_t span = 0;             ///< useful additions one after the other: the longest chain
+  std::uint64_t busiest_thread = 0;   ///< useful additions of the thread that has made most of them, of one launch
+  std::uint64_t warp_useful = 0;      ///< instructions of warps that have made useful ones
+  std::uint64_t shared_prefixes = 0;  ///< sums of all elements up to one that a block has added to and not made itself
   /// The additions of one line.
   struct Line {
     SourcePlace place;
@@ -127,6 +128,9 @@ class AdditionGraph : public ThreadOrders {
   void look_at(std::uint64_t word, const Actor& actor);
   /// Can a word be an element's name, or half of one?
   bool may_be_element(std::uint32_t word) const;
+  static std::uint64_t made_by(Node sum, const Adder& adder) {
+    return std::uint64_t{sum} << 32 | (adder.launch << 24 ^ adder.block);
+  }
   std::uint32_t number_of_place(std::uint32_t line);
   /// The identity, or a sum of identities alone.
   bool is_empty(Node node) const {
@@ -146,6 +150,7 @@ class AdditionGraph : public ThreadOrders {
   std::vector<Sum> sums_;
   std::vector<ElementName> names_;  ///< of all nodes
   KeyTable node_of_name_;
+  KeyTable made_again_;  ///< sums from the first element on that a block has made, too, after their adder: made_by
   std::vector<Node> node_of_number_;  ///< of floats
   std::uint64_t additions_ = 0, with_identity_ = 0;
   std::uint32_t instructions_ = 0;  ///< of warps, that add
