@@ -1,5 +1,6 @@
 // The device as programs ask for it: count, properties, attributes, limits, versions.
 #include <algorithm>
+#include <bit>
 #include <climits>
 #include <cstddef>
 #include <cstdio>
@@ -163,7 +164,8 @@ cudaError_t CUDARTAPI cudaChooseDevice(int* device, const cudaDeviceProp* wanted
 
 cudaError_t CUDARTAPI cudaSetDeviceFlags(unsigned flags) {
   return call([&](Client&) -> cudaError_t {
-    if (flags & ~unsigned{cudaDeviceMask}) return cudaErrorInvalidValue;
+    const unsigned schedule = flags & unsigned{cudaDeviceScheduleMask};
+    if ((flags & ~unsigned{cudaDeviceMask}) || std::popcount(schedule) > 1) return cudaErrorInvalidValue;
     device_flags = flags;
     return cudaSuccess;
   });
@@ -240,6 +242,10 @@ cudaError_t CUDARTAPI cudaDeviceSetLimit(cudaLimit limit, size_t value) {
   return call([&](Client& state) -> cudaError_t {
     std::size_t* known = limit_of(limit);
     if (known == nullptr) return cudaErrorUnsupportedLimit;
+    constexpr std::size_t most_stack = 523'712, widest_fetch = 128;  // bytes, as an H200 has them
+    if (limit == cudaLimitStackSize && value > most_stack) return cudaErrorInvalidValue;
+    if (limit == cudaLimitPersistingL2CacheSize && value > state.device.l2_bytes) return cudaErrorInvalidValue;
+    if (limit == cudaLimitMaxL2FetchGranularity && value > widest_fetch) return cudaErrorInvalidValue;
     if (limit == cudaLimitMallocHeapSize) {
       const cudaError_t error = state.submit({.op = wire::Op::set_heap_limit, .bytes = value});
       if (error != cudaSuccess) return error;

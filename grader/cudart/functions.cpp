@@ -68,8 +68,11 @@ cudaError_t CUDARTAPI cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute
   });
 }
 
-cudaError_t CUDARTAPI cudaFuncSetCacheConfig(const void* kernel, cudaFuncCache) {
-  return call_on_kernel(kernel, [](Client&, Function&) { return cudaSuccess; });
+cudaError_t CUDARTAPI cudaFuncSetCacheConfig(const void* kernel, cudaFuncCache configuration) {
+  return call_on_kernel(kernel, [=](Client&, Function&) {
+    const bool is_known = configuration >= cudaFuncCachePreferNone && configuration <= cudaFuncCachePreferEqual;
+    return is_known ? cudaSuccess : cudaErrorInvalidValue;
+  });
 }
 
 cudaError_t CUDARTAPI cudaFuncSetSharedMemConfig(const void* kernel, cudaSharedMemConfig) {

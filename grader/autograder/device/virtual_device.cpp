@@ -223,6 +223,11 @@ class VirtualConnection : public Connection {
                                           fmt::format("the virtual GPU does not have {}", traffic.unsupported),
                                           "do without it, or check on a real GPU with --device gpu")
                          .fault);
+    if (traffic.resets > 0 && faults_.empty())
+      faults_.push_back(vgpu::FaultException(vgpu::Fault::Kind::trap,
+                                             "cudaDeviceReset() frees all memory of the device, the caller's too",
+                                             "leave it out: d_x and d_y are gone then, and nobody can read the result")
+                            .fault);
     if (const std::string& call = traffic.failed.empty() ? traffic.unsupported : traffic.failed; !call.empty())
       report.breaches.push_back({.what = vgpu::Breach::What::failed_call, .where = {.function = call}});
     if (traffic.overlapping_copies > 0)

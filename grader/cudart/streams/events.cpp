@@ -85,7 +85,11 @@ cudaError_t CUDARTAPI cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
 
 cudaError_t CUDARTAPI cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned flags) {
   if (flags & ~unsigned{cudaEventRecordExternal}) return record(cudaErrorInvalidValue);
-  return cudaEventRecord(event, stream);
+  if (flags == cudaEventRecordDefault) return cudaEventRecord(event, stream);
+  return call_on(stream, [&](Client& state) -> cudaError_t {
+    if (!state.valid(event)) return cudaErrorInvalidResourceHandle;
+    return state.at(stream).capture ? state.unsupported("an event record node in a graph") : cudaErrorIllegalState;
+  });
 }
 
 cudaError_t CUDARTAPI cudaEventSynchronize(cudaEvent_t event) {
@@ -115,6 +119,8 @@ cudaError_t CUDARTAPI cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event
     if (!state.valid(event)) return cudaErrorInvalidResourceHandle;
     if (flags & ~unsigned{cudaEventWaitExternal}) return cudaErrorInvalidValue;
     CUstream_st& waiting = state.at(stream);
+    if (flags == cudaEventWaitExternal)
+      return waiting.capture ? state.unsupported("an event wait node in a graph") : cudaErrorIllegalState;
     if (event->capture) {
       // The stream joins the capture, and knows what the event knows.
       if (&waiting == &state.legacy_stream) return cudaErrorStreamCaptureImplicit;

@@ -156,6 +156,7 @@ extern "C" {
 cudaError_t CUDARTAPI cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode) {
   return call_on(stream, [&](Client& state) -> cudaError_t {
     CUstream_st& own = state.at(stream);
+    if (mode < cudaStreamCaptureModeGlobal || mode > cudaStreamCaptureModeRelaxed) return cudaErrorInvalidValue;
     if (&own == &state.legacy_stream) return cudaErrorStreamCaptureUnsupported;
     if (own.capture) return cudaErrorIllegalState;
     own.capture = std::make_shared<Capture>();

@@ -151,8 +151,10 @@ cudaError_t CUDARTAPI cudaStreamGetDevice(cudaStream_t stream, int* device) {
 }
 #endif
 
-cudaError_t CUDARTAPI cudaStreamAttachMemAsync(cudaStream_t stream, void*, size_t, unsigned) {
-  return call_on(stream, [](Client&) { return cudaSuccess; });
+cudaError_t CUDARTAPI cudaStreamAttachMemAsync(cudaStream_t stream, void* managed, size_t, unsigned) {
+  return call_on(stream, [=](Client& state) {
+    return state.kind_of(managed) == MemoryKind::managed ? cudaSuccess : cudaErrorInvalidValue;
+  });
 }
 
 // How a stream waits, and what stays in the cache for it: hints. Their values are kept.

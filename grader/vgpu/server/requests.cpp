@@ -358,6 +358,7 @@ std::int32_t Requests::occupancy(const Request& request, Payload, Answer& answer
 
 std::int32_t Requests::reset(const Request&, Payload, Answer&) {
   reset();
+  ++traffic.resets;
   return wire::error::success;
 }
 

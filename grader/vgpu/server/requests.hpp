@@ -31,7 +31,7 @@ struct Traffic {
   std::uint64_t copies_to_host = 0, bytes_to_host = 0;
   std::uint64_t bytes_on_device = 0;    ///< that copies between places of the device read and write
   std::uint64_t sectors_on_device = 0;  ///< of 32 bytes, that these touch
-  std::uint64_t allocations = 0, releases = 0;
+  std::uint64_t allocations = 0, releases = 0, resets = 0;
   std::uint64_t shared = 0;     ///< allocations and variables that the host could see without a copy at any time
   vgpu::HostPlace misnamed_at;  ///< the first of them
   std::string failed;           ///< the first call whose error is not that of an earlier one; empty: none failed

@@ -294,12 +294,15 @@ bool AdditionGraph::is_narrow(const Access& access) {
   return access.block && access.inst && (access.bytes < word || form_of(access.inst).bytes < word);
 }
 
-void AdditionGraph::look_at_words(const AccessRun& run) {
+void AdditionGraph::look_at_words(const AccessRun& run, LaneExchanges::Effect effect) {
+  const bool is_store = effect == LaneExchanges::Effect::writes;
   for (unsigned k = 0; k < run.count; ++k) {
     const Access access = run.of(k);
     for (const unsigned lane : lanes_in(access.mask))
       for (std::uint64_t at = access.at(lane) / 4 * 4; at < access.at(lane) + access.bytes; at += 4)
-        look_at(word_now(access, lane, at), access.actor);
+        // A store leaves the rest of a word as it is, also where nobody has written that.
+        if (const std::uint64_t word = word_now(access, lane, at); !is_store || !is_unwritten(word))
+          look_at(word, access.actor);
   }
 }
 

@@ -119,12 +119,12 @@ class AdditionGraph : public ThreadOrders {
     ThreadOrders::note(run, effect);
     if (run.first.order != Access::Order::weak)
       blocks_talk_ = blocks_talk_ || run.first.space == ptx::StateSpace::global;
-    if (is_narrow(run.first)) look_at_words(run);
+    if (is_narrow(run.first)) look_at_words(run, effect);
   }
   void broken(Breach::What what, const Actor& actor) override;
   /// Does it access less than a word at a time?
   static bool is_narrow(const Access& access);
-  void look_at_words(const AccessRun& run);
+  void look_at_words(const AccessRun& run, LaneExchanges::Effect effect);
   void look_at(std::uint64_t word, const Actor& actor);
   /// Can a word be an element's name, or half of one?
   bool may_be_element(std::uint32_t word) const;

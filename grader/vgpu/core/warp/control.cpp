@@ -51,6 +51,10 @@ const Inst* enter(Warp& w, const Inst* i, const Program& callee, const Program::
     copy_slot(frame->registers, callee.parameters[k], w.registers, call.arguments[k], w.active);
   const std::uint64_t top = frame->local_base + callee.local_bytes;
   if (top > w.local_stride) grow_local(w, top);
+  // Nothing is left of what an earlier call has written there.
+  for (const unsigned lane : lanes_in(w.local_written > frame->local_base ? w.active : 0))
+    std::memset(w.local.data() + lane * w.local_stride + frame->local_base,
+                static_cast<int>(w.block->grid->memory->filler), callee.local_bytes);
   w.frame = frame;
   w.registers = frame->registers;
   w.depth_key = depth_key(frame->depth);

@@ -59,7 +59,7 @@ STEADY = _one_of(
     # The CUDA runtime, where it does something; and the errors of what was done.
     r"cuda(?:Malloc(?:Async)?|Free\w*|Memcpy\w*|Memset\w*)",
     r"cudaLaunch(?:Kernel|KernelExC|CooperativeKernel)|cudaGraph(?:Create|Instantiate\w*|Launch|Destroy|ExecDestroy|Upload)",
-    r"cuda(?:DeviceSynchronize|GetSymbol\w+)",
+    r"cuda(?:DeviceSynchronize|GetSymbol\w+|GetKernel|GetFuncBySymbol)",
     r"cudaStream(?:Create\w*|Destroy|Synchronize|WaitEvent|BeginCapture\w*|EndCapture|IsCapturing)",
     r"cudaEvent(?:Create\w*|Destroy|Record\w*|Synchronize)",
     r"cuda(?:GetLastError|PeekAtLastError|GetErrorName|GetErrorString)",
