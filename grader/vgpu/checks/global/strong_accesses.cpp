@@ -67,6 +67,8 @@ void GlobalShadow::compare_strong(const Cell& cell, const Node& node, const Acce
       if (!past.how.writes()) return expect(past.line);
       continue;
     }
+    // What the thread has seen is this very write: it cannot go back before that (its own read of it may be forgotten).
+    if (followed->flag.order == then.order) continue;
     if (!then.how.writes() || !may_come_too_early(a, piece, lane, past.how) ||
         has_seen_later(cell, node, piece, thread, past, block, Needs::both_fences))
       continue;
