@@ -157,7 +157,9 @@ cudaError_t CUDARTAPI cudaHostGetDevicePointer(void** device, void* host, unsign
     if (!is_shared(state, host) && registration_of(state, host) == nullptr) return cudaErrorInvalidValue;
     *device = reinterpret_cast<void*>(device_alias(state, host));
     if (*device != nullptr) return cudaSuccess;
-    return state.unsupported("cudaHostGetDevicePointer of a stack or a shared file (use cudaMallocHost)");
+    say("cudaHostGetDevicePointer: kernels cannot use registered memory of a stack or a shared file here; allocate it "
+        "with cudaMallocHost");
+    return cudaErrorNotSupported;
   });
 }
 
