@@ -34,15 +34,21 @@ COUNTS = ("wrong", "rejected", "first", "right", "accepted", "clean")
 """Row's numbers, in the order in which they are shown."""
 
 
+def _with_needed(names: Iterable[str], lab: Lab) -> set[str]:
+    """Return the names of checks, and of those that they need, through others maybe."""
+    wanted = set(names)
+    for check in reversed(lab.rubric.check):  # what a check needs comes before it
+        if check.name in wanted and check.needs:
+            wanted.add(check.needs)
+    return wanted
+
+
 class PartOfLab(Lab):
     """A lab with some of its checks, and those that they need: the others' results would not be looked at."""
 
     def __init__(self, lab: Lab, names: Sequence[str]) -> None:
         super().__init__(lab.folder)
-        wanted = set(names)
-        for check in reversed(lab.rubric.check):  # what a check needs comes before it
-            if check.name in wanted and check.needs:
-                wanted.add(check.needs)
+        wanted = _with_needed(names, lab)
         # What is right for floats and wrong for affine maps is detected by comparing the two.
         affine = {
             check.entry
@@ -63,7 +69,7 @@ class PartOfLab(Lab):
         for check in lab.rubric.check:
             is_alone = check.kind == "count" and (check.entry, check.element) not in hosts
             if check.name in wanted and is_alone and (host := lab.rubric.counted_among(check)):
-                wanted.add(host.name)
+                wanted |= _with_needed([host.name], lab)
         self._part = lab.rubric.model_copy(update={"check": [c for c in lab.rubric.check if c.name in wanted]})
 
     @property

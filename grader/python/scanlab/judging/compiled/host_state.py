@@ -106,7 +106,7 @@ UNSTEADY_INSTRUCTION = re.compile(
     r"^ {0,16}[0-9a-f]{1,16}:[ \t]{1,16}"
     r"(?P<name>rdtscp?|rdpmc|rdrand|rdseed|rdpid|rdpkru|rdssp[dq]|(?:rd|wr)[fg]sbase|cpuid|xgetbv|s[gil]dt|str|smsw|lar|"
     r"lsl|ver[rw]|v?(?:st|ld)mxcsr|fn?st(?:sw|cw|env)|fld(?:cw|env)|fn?save|frstor|f?xrstors?(?:64)?|f?xsave(?:c|s|opt)?(?:64)?|"
-    r"(?:push|pop)f[qw]?|lahf|sahf|syscall|sysenter|int|in|out|mrs|msr|svc|v?rcp[ps]s|v?rsqrt[ps]s|vr(?:cp|sqrt)(?:14|28)[ps][sd]|"
+    r"(?:push|pop)f[qw]?|lahf|sahf|syscall|sysenter|xbegin|xtest|tpause|umwait|int|in|out|mrs|msr|svc|v?rcp[ps]s|v?rsqrt[ps]s|vr(?:cp|sqrt)(?:14|28)[ps][sd]|"
     r"f(?:sin|cos|sincos|ptan|patan|2xm1|yl2x|yl2xp1)|frecpe|frsqrte|urecpe|ursqrte)\s",
     re.MULTILINE,
 )
