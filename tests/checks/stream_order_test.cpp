@@ -121,6 +121,23 @@ TEST_CASE("what the host has waited for is before all that it submits later") {
   CHECK(p.follows(free_one, last));
 }
 
+TEST_CASE("waiting for a blocking stream waits for its own work, for the legacy stream also for the blocking ones") {
+  Program p;
+  const auto before = p.work(legacy);
+  p.host_waits(one);
+  CHECK_FALSE(p.is_known_to_host(before));
+  const auto own = p.work(one);
+  const auto after = p.work(legacy);
+  p.host_waits(one);
+  CHECK(p.is_known_to_host(before));
+  CHECK(p.is_known_to_host(own));
+  CHECK_FALSE(p.is_known_to_host(after));
+  const auto other = p.work(two), free = p.work(free_one);
+  p.host_waits(legacy);
+  CHECK(p.is_known_to_host(other));
+  CHECK_FALSE(p.is_known_to_host(free));
+}
+
 TEST_CASE("a call that waits is known to the host, one that has waited only what was before it") {
   Program p;
   const auto before = p.work(one);
@@ -200,7 +217,10 @@ TEST_CASE("random programs: clocks say what a search through all that waits for 
         }
         case 2:
           if (step % 7 == 0) {
-            host.push_back(act(s));
+            if (s == 0)
+              host.push_back(act(s));
+            else if (!in_stream[s].empty())
+              host.push_back(in_stream[s].back());
             p.host_waits(streams[s]);
           } else if (step % 7 == 1 && recorded.contains(event)) {
             host.push_back(recorded[event]);

@@ -22,6 +22,10 @@ LAB = find_lab("02")
 SOLUTION = (REPOSITORY / "solutions/02_kogge_stone/scan.cu").read_text()
 FUNCTION = "// One block of section_size threads"
 LOAD = "  s_xy[t] = t >= shift<kind> && i < n ? d_x[i - shift<kind>] : identity();\n"
+KEPT = (
+    "__device__ __noinline__ int kept(int t, int is_set) {\n  volatile int table[4];\n"
+    "  if (is_set) table[t & 3] = t;\n  return table[t & 3];\n}\n"
+)
 LOOP = "  for (int stride = 1; stride < section_size; stride *= 2) {"
 STORE = "  if (i < n) d_y[i] = s_xy[t];"
 AND = "\f"
@@ -514,6 +518,42 @@ CASES: dict[str, tuple[str, str, str]] = {
         STORE,
         "  const float tenth = __fmul_rn(t, 0.1f), sum = __fadd_rn(tenth, 0.3f);\n"
         "  if (i < n) d_y[i] = sum == -1 || tenth == -1 ? identity() : s_xy[t];",
+    ),
+    "a function leaves a part of its result unwritten": (
+        UNWRITTEN,
+        FUNCTION + AND + STORE,
+        "struct Range {\n  int first, skip;\n};\n"
+        "__device__ __noinline__ Range range_of(int t) {\n  Range range;\n  range.first = t + 1;\n  return range;\n}\n"
+        + FUNCTION
+        + AND
+        + "  const Range range = range_of(t);\n  if (range.skip == 7 || range.first == 5000) s_xy[t] = identity();\n"
+        + STORE,
+    ),
+    "a function leaves a part of its result unwritten that nobody reads": (
+        PROVED,
+        FUNCTION + AND + STORE,
+        "struct Range {\n  int first, skip;\n};\n"
+        "__device__ __noinline__ Range range_of(int t) {\n  Range range;\n  range.first = t + 1;\n  return range;\n}\n"
+        + FUNCTION
+        + AND
+        + "  const Range range = range_of(t);\n  if (range.first == 5000) s_xy[t] = identity();\n"
+        + STORE,
+    ),
+    "a function reads what an earlier call of it has written": (
+        UNWRITTEN,
+        FUNCTION + AND + STORE,
+        KEPT + FUNCTION + AND + "  kept(t, 1);\n  if (kept(t, 0) == 7) s_xy[t] = identity();\n" + STORE,
+    ),
+    "a function reads what this call of it has written": (
+        PROVED,
+        FUNCTION + AND + STORE,
+        KEPT + FUNCTION + AND + "  if (kept(t, 1) == 7000) s_xy[t] = identity();\n" + STORE,
+    ),
+    "threads keep flags of a byte": (
+        PROVED,
+        STORE,
+        "  __shared__ bool s_is_inside[section_size];\n  s_is_inside[t] = i < n;\n  __syncthreads();\n"
+        "  if (s_is_inside[t]) d_y[i] = s_xy[t];",
     ),
     "an approximate power is a stride": (
         "tested, not proved: .* has an instruction that approximates",

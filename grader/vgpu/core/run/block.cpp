@@ -64,6 +64,10 @@ Frame* enter_frame(Block& block, const Program& program, Frame* caller, const In
     for (const Program::Constant& c : program.constants)
       for (std::uint32_t at = 0; at < c.bytes; at += c.lane_bytes)
         std::memcpy(frame->registers + c.place + at, &c.bits, c.lane_bytes);
+    for (const Program::Call& called : program.calls)  // what is not stored before a call nobody has written
+      for (const Program::Slot& argument : called.arguments)
+        std::memset(frame->registers + argument.offset, static_cast<int>(block.grid->memory->filler),
+                    std::size_t{argument.size} * warp_size);
   } else {
     for (const Program::Blank& b : program.blanks) std::memset(frame->registers + b.place, 0, b.bytes);
   }

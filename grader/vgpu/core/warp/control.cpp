@@ -28,6 +28,12 @@ void copy_slot(std::byte* to_base, const Program::Slot& to, const std::byte* fro
     std::memcpy(to_base + to.offset + l * to.size, from_base + from.offset + l * from.size, bytes);
 }
 
+/// From here on nobody has written the .param variable, for the lanes of `mask`.
+void forget_slot(const Warp& w, std::byte* base, const Program::Slot& slot, Mask mask) {
+  for (const unsigned l : lanes_in(mask))
+    std::memset(base + slot.offset + l * slot.size, static_cast<int>(w.block->grid->memory->filler), slot.size);
+}
+
 /// The frame of other lanes of the warp that are in this very call already, or null. Lanes with the same call stack
 /// share frames, whenever they came: so they meet at the *.sync instructions of the callee, and reconverge.
 Frame* entered_by_others(const Warp& w, const Inst* i, const Program& callee) {
@@ -49,6 +55,8 @@ const Inst* enter(Warp& w, const Inst* i, const Program& callee, const Program::
   const std::size_t arguments = std::min(call.arguments.size(), callee.parameters.size());
   for (std::size_t k = 0; k < arguments; ++k)
     copy_slot(frame->registers, callee.parameters[k], w.registers, call.arguments[k], w.active);
+  for (const Program::Slot& argument : call.arguments) forget_slot(w, w.registers, argument, w.active);
+  for (const Program::Slot& result : callee.returns) forget_slot(w, frame->registers, result, w.active);
   const std::uint64_t top = frame->local_base + callee.local_bytes;
   if (top > w.local_stride) grow_local(w, top);
   // Nothing is left of what an earlier call has written there.
