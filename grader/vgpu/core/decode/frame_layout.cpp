@@ -78,15 +78,17 @@ void FrameLayout::finish(Program& program) const {
   program.returns = returns_;
 }
 
-std::vector<Program::Blank> FrameLayout::blanks(const std::vector<std::int32_t>& registers,
-                                                const std::vector<std::string>& slots) const {
+std::vector<Program::Blank> FrameLayout::blanks(const std::vector<std::int32_t>& registers) const {
   std::vector<Program::Blank> blanks;
   for (const std::int32_t r : registers) blanks.push_back(place_of(r));
-  const auto add = [&](const Program::Slot& s) { blanks.push_back({s.offset, s.size * warp_size}); };
-  for (const std::string& name : slots)
-    if (const Program::Slot* s = slot(name)) add(*s);
-  for (const Program::Slot& s : returns_) add(s);
   return blanks;
+}
+
+std::vector<Program::Slot> FrameLayout::with_returns(const std::vector<std::string>& slots) const {
+  std::vector<Program::Slot> found = returns_;
+  for (const std::string& name : slots)
+    if (const Program::Slot* s = slot(name)) found.push_back(*s);
+  return found;
 }
 
 std::vector<std::uint32_t> FrameLayout::blank_pairs(const std::vector<std::int32_t>& registers) const {

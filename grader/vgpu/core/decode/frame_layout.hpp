@@ -32,10 +32,11 @@ class FrameLayout {
   /// Fills what the frame of a call needs to know; to be called when the function is decoded.
   void finish(Program& program) const;
 
-  /// The places that a call must find empty: these registers and .param variables, and the function's results.
-  std::vector<Program::Blank> blanks(const std::vector<std::int32_t>& registers,
-                                     const std::vector<std::string>& slots) const;
-  /// The same of the pairs of these registers.
+  /// The places of these registers.
+  std::vector<Program::Blank> blanks(const std::vector<std::int32_t>& registers) const;
+  /// The places of these .param variables, and of the function's results.
+  std::vector<Program::Slot> with_returns(const std::vector<std::string>& slots) const;
+  /// The pairs of these registers.
   std::vector<std::uint32_t> blank_pairs(const std::vector<std::int32_t>& registers) const;
 
   /// The register's place, or nothing when the function has no register `index`.

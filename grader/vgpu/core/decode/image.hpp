@@ -66,6 +66,7 @@ struct Program {
   ConvergentCode convergent;  ///< for warps with all lanes active; only of kernels, may be empty
   std::vector<Constant> constants;
   std::vector<Blank> blanks;
+  std::vector<Slot> unwritten_slots;  ///< .param variables that may be read before anything has written them
   std::uint32_t frame_bytes = 0;
   std::optional<OperandRef> rounds;  ///< b32 lanes: how they have come here through the loops around barriers
   std::uint64_t local_bytes = 0;     ///< a lane

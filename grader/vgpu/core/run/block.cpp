@@ -64,13 +64,12 @@ Frame* enter_frame(Block& block, const Program& program, Frame* caller, const In
     for (const Program::Constant& c : program.constants)
       for (std::uint32_t at = 0; at < c.bytes; at += c.lane_bytes)
         std::memcpy(frame->registers + c.place + at, &c.bits, c.lane_bytes);
-    for (const Program::Call& called : program.calls)  // what is not stored before a call nobody has written
-      for (const Program::Slot& argument : called.arguments)
-        std::memset(frame->registers + argument.offset, static_cast<int>(block.grid->memory->filler),
-                    std::size_t{argument.size} * warp_size);
   } else {
     for (const Program::Blank& b : program.blanks) std::memset(frame->registers + b.place, 0, b.bytes);
   }
+  for (const Program::Slot& slot : program.unwritten_slots)
+    std::memset(frame->registers + slot.offset, static_cast<int>(block.grid->memory->filler),
+                std::size_t{slot.size} * warp_size);
   frame->program = &program;
   frame->caller = caller;
   frame->call = call;
@@ -115,7 +114,7 @@ void start_block(Block& block, Grid& grid, std::uint64_t index, std::uint32_t sl
 
   const auto has_local = [](const Warp& w) { return w.local_written != 0; };
   block.is_as_before = std::exchange(block.frames_stay, false) && same_shape && entry.blanks.empty() &&
-                       std::none_of(block.warps.begin(), block.warps.end(), has_local);
+                       entry.unwritten_slots.empty() && std::none_of(block.warps.begin(), block.warps.end(), has_local);
   if (block.is_as_before) {
     for (Warp& w : block.warps) {
       w.alive = w.active = full_mask;
