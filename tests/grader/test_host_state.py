@@ -14,7 +14,7 @@ def words(text: str) -> list[str]:
 
 
 STEADY = words("""
-    malloc free memcpy memset strlen strcmp strtol printf fprintf snprintf puts fwrite stderr abort exit qsort log2
+    malloc free memcpy memset strlen strcmp strtol printf fprintf snprintf puts fwrite stderr abort exit sqrt
     ceilf __cxa_guard_acquire __gxx_personality_v0 _Unwind_Resume __cudaLaunchKernel __gmon_start__
     cudaMalloc cudaMallocAsync cudaFree cudaFreeAsync cudaMemcpy cudaMemcpy2DAsync cudaMemset cudaMemcpyToSymbol
     cudaLaunchKernel cudaLaunchCooperativeKernel cudaDeviceSynchronize cudaStreamCreateWithFlags cudaStreamSynchronize
@@ -32,6 +32,7 @@ OF_THE_DEVICE = words("""
     cudaGetDevice cudaGetDeviceProperties cudaGetDeviceProperties_v2 cudaDeviceGetAttribute cudaDeviceGetLimit
     cudaOccupancyMaxPotentialBlockSize cudaFuncGetAttributes cudaRuntimeGetVersion cudaMallocPitch cudaMalloc3D
 """)
+OF_THE_LIBRARY = words("log2 powf sin exp qsort")
 CPP_STEADY = [
     "operator new",
     "operator delete[]",
@@ -54,6 +55,12 @@ CPP_UNSTEADY = [
 @pytest.mark.parametrize("name", [*STEADY, *CPP_STEADY])
 def test_what_does_the_same_each_time_is_allowed(name: str) -> None:
     assert host_state.STEADY.fullmatch(name)
+
+
+@pytest.mark.parametrize("name", OF_THE_LIBRARY)
+def test_what_another_library_may_answer_otherwise_is_named(name: str) -> None:
+    assert host_state.OF_THE_LIBRARY.fullmatch(name)
+    assert not host_state.STEADY.fullmatch(name)
 
 
 @pytest.mark.parametrize("name", [*UNSTEADY, *CPP_UNSTEADY])

@@ -208,7 +208,8 @@ bool Requests::goes_on(Op op, Address start, std::uint64_t bytes) {
 }
 
 void Requests::report_words(Address start, std::uint64_t bytes) {
-  if (!options_.on_leaving || bytes == 0) return;
+  // A program may name any number of bytes.
+  if (!options_.on_leaving || bytes == 0 || device_.memory().find(start, bytes) == nullptr) return;
   const Address begin = start / word_bytes * word_bytes,
                 end = (start + bytes + word_bytes - 1) / word_bytes * word_bytes;
   std::vector<std::byte> words(end - begin);
