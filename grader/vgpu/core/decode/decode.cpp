@@ -32,7 +32,7 @@ void Decoder::run() {
   frame_.finish(program_);
   const auto live = function_.instructions.empty() ? std::vector<std::int32_t>{} : liveness_.live_before(0);
   program_.blanks = frame_.blanks(live);
-  program_.unwritten_slots = frame_.with_returns(slots_read_unwritten(function_, flow_));
+  program_.unwritten_slots = frame_.slots(slots_read_unwritten(function_, flow_));
   if (program_.rounds) program_.blanks.push_back({*program_.rounds, sizeof(std::uint32_t) * warp_size});
   if (program_.convergent.code.empty()) return;
   program_.convergent.blanks = frame_.blank_pairs(live);

@@ -84,9 +84,9 @@ std::vector<Program::Blank> FrameLayout::blanks(const std::vector<std::int32_t>&
   return blanks;
 }
 
-std::vector<Program::Slot> FrameLayout::with_returns(const std::vector<std::string>& slots) const {
-  std::vector<Program::Slot> found = returns_;
-  for (const std::string& name : slots)
+std::vector<Program::Slot> FrameLayout::slots(const std::vector<std::string>& names) const {
+  std::vector<Program::Slot> found;
+  for (const std::string& name : names)
     if (const Program::Slot* s = slot(name)) found.push_back(*s);
   return found;
 }

@@ -34,8 +34,8 @@ class FrameLayout {
 
   /// The places of these registers.
   std::vector<Program::Blank> blanks(const std::vector<std::int32_t>& registers) const;
-  /// The places of these .param variables, and of the function's results.
-  std::vector<Program::Slot> with_returns(const std::vector<std::string>& slots) const;
+  /// The places of these .param variables.
+  std::vector<Program::Slot> slots(const std::vector<std::string>& names) const;
   /// The pairs of these registers.
   std::vector<std::uint32_t> blank_pairs(const std::vector<std::int32_t>& registers) const;
 

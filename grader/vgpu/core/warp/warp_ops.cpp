@@ -259,6 +259,24 @@ std::optional<WarpSelection> select_fence(const ptx::Instruction& in) {
   return s;
 }
 
+/// A row of the table of *.sync instructions.
+struct Form {
+  std::string_view spelling;
+  Handler run = nullptr;
+  ptx::Type destination, source;
+  StepHandler in_gang = nullptr;
+};
+
+/// How many bytes of each lane a register has, 0 for a predicate.
+constexpr std::uint8_t bytes_of(ptx::Type type) {
+  return type == ptx::Type::pred ? 0 : type == ptx::Type::b64 ? 8 : 4;
+}
+
+template <void (*Act)(Warp&, const Inst*), ptx::Type Destination, ptx::Type Source>
+constexpr Form form(std::string_view spelling, StepHandler in_gang = nullptr) {
+  return {spelling, together<Act, OperandRows{bytes_of(Destination), bytes_of(Source)}>, Destination, Source, in_gang};
+}
+
 }  // namespace
 
 bool is_warp_barrier(const Inst* i) {
@@ -286,48 +304,42 @@ std::optional<WarpSelection> select_warp(const ptx::Instruction& in) {
     s.members = 0;
     return s;
   }
-  struct Form {
-    std::string_view spelling;
-    Handler run;
-    Type destination, source;
-    StepHandler in_gang = nullptr;
-  };
   using u32 = std::uint32_t;
   using u64 = std::uint64_t;
   using s32 = std::int32_t;
   static constexpr Form forms[] = {
-      {"shfl.up.b32", together<shuffle<Shuffle::up>, {4, 4}>, Type::b32, Type::b32, shuffle_in_gang<Shuffle::up>},
-      {"shfl.down.b32", together<shuffle<Shuffle::down>, {4, 4}>, Type::b32, Type::b32, shuffle_in_gang<Shuffle::down>},
-      {"shfl.bfly.b32", together<shuffle<Shuffle::bfly>, {4, 4}>, Type::b32, Type::b32, shuffle_in_gang<Shuffle::bfly>},
-      {"shfl.idx.b32", together<shuffle<Shuffle::idx>, {4, 4}>, Type::b32, Type::b32, shuffle_in_gang<Shuffle::idx>},
-      {"vote.all.pred", together<vote<Vote::all>, {0, 0}>, Type::pred, Type::pred},
-      {"vote.any.pred", together<vote<Vote::any>, {0, 0}>, Type::pred, Type::pred},
-      {"vote.uni.pred", together<vote<Vote::uni>, {0, 0}>, Type::pred, Type::pred},
-      {"vote.ballot.b32", together<vote<Vote::ballot>, {4, 0}>, Type::b32, Type::pred},
-      {"match.any.b32", together<match<u32, false>, {4, 4}>, Type::b32, Type::b32},
-      {"match.any.b64", together<match<u64, false>, {4, 8}>, Type::b32, Type::b64},
-      {"match.all.b32", together<match<u32, true>, {4, 4}>, Type::b32, Type::b32},
-      {"match.all.b64", together<match<u64, true>, {4, 8}>, Type::b32, Type::b64},
-      {"elect", together<elect, {4, 4}>, Type::b32, Type::b32},
-      {"redux.add.u32", together<redux<u32, std::plus<>>, {4, 4}>, Type::b32, Type::b32},
-      {"redux.add.s32", together<redux<u32, std::plus<>>, {4, 4}>, Type::b32, Type::b32},
-      {"redux.min.u32", together<redux<u32, Least>, {4, 4}>, Type::b32, Type::b32},
-      {"redux.max.u32", together<redux<u32, Greatest>, {4, 4}>, Type::b32, Type::b32},
-      {"redux.min.s32", together<redux<s32, Least>, {4, 4}>, Type::b32, Type::b32},
-      {"redux.max.s32", together<redux<s32, Greatest>, {4, 4}>, Type::b32, Type::b32},
-      {"redux.and.b32", together<redux<u32, std::bit_and<>>, {4, 4}>, Type::b32, Type::b32},
-      {"redux.or.b32", together<redux<u32, std::bit_or<>>, {4, 4}>, Type::b32, Type::b32},
-      {"redux.xor.b32", together<redux<u32, std::bit_xor<>>, {4, 4}>, Type::b32, Type::b32},
+      form<shuffle<Shuffle::up>, Type::b32, Type::b32>("shfl.up.b32", shuffle_in_gang<Shuffle::up>),
+      form<shuffle<Shuffle::down>, Type::b32, Type::b32>("shfl.down.b32", shuffle_in_gang<Shuffle::down>),
+      form<shuffle<Shuffle::bfly>, Type::b32, Type::b32>("shfl.bfly.b32", shuffle_in_gang<Shuffle::bfly>),
+      form<shuffle<Shuffle::idx>, Type::b32, Type::b32>("shfl.idx.b32", shuffle_in_gang<Shuffle::idx>),
+      form<vote<Vote::all>, Type::pred, Type::pred>("vote.all.pred"),
+      form<vote<Vote::any>, Type::pred, Type::pred>("vote.any.pred"),
+      form<vote<Vote::uni>, Type::pred, Type::pred>("vote.uni.pred"),
+      form<vote<Vote::ballot>, Type::b32, Type::pred>("vote.ballot.b32"),
+      form<match<u32, false>, Type::b32, Type::b32>("match.any.b32"),
+      form<match<u64, false>, Type::b32, Type::b64>("match.any.b64"),
+      form<match<u32, true>, Type::b32, Type::b32>("match.all.b32"),
+      form<match<u64, true>, Type::b32, Type::b64>("match.all.b64"),
+      form<elect, Type::b32, Type::b32>("elect"),
+      form<redux<u32, std::plus<>>, Type::b32, Type::b32>("redux.add.u32"),
+      form<redux<u32, std::plus<>>, Type::b32, Type::b32>("redux.add.s32"),
+      form<redux<u32, Least>, Type::b32, Type::b32>("redux.min.u32"),
+      form<redux<u32, Greatest>, Type::b32, Type::b32>("redux.max.u32"),
+      form<redux<s32, Least>, Type::b32, Type::b32>("redux.min.s32"),
+      form<redux<s32, Greatest>, Type::b32, Type::b32>("redux.max.s32"),
+      form<redux<u32, std::bit_and<>>, Type::b32, Type::b32>("redux.and.b32"),
+      form<redux<u32, std::bit_or<>>, Type::b32, Type::b32>("redux.or.b32"),
+      form<redux<u32, std::bit_xor<>>, Type::b32, Type::b32>("redux.xor.b32"),
   };
-  const auto* const form = std::ranges::find(forms, spelling, &Form::spelling);
+  const auto* const found = std::ranges::find(forms, spelling, &Form::spelling);
   const bool is_shuffle = in.opcode == "shfl", is_election = in.opcode == "elect";
-  if (form == std::end(forms) || operands != (is_shuffle ? 5 : is_election ? 2 : 3)) return std::nullopt;
+  if (found == std::end(forms) || operands != (is_shuffle ? 5 : is_election ? 2 : 3)) return std::nullopt;
   if (is_election && !has_pair) return std::nullopt;
   const auto is_integer = [](const ptx::Operand& operand) { return operand.kind == ptx::Operand::Kind::integer; };
-  s.run = form->run;
-  if (std::all_of(in.operands.begin() + 2, in.operands.end(), is_integer)) s.in_gang = form->in_gang;
-  s.type[0] = form->destination;
-  s.type[1] = form->source;
+  s.run = found->run;
+  if (std::all_of(in.operands.begin() + 2, in.operands.end(), is_integer)) s.in_gang = found->in_gang;
+  s.type[0] = found->destination;
+  s.type[1] = found->source;
   s.members = static_cast<int>(operands) - 1;
   if (has_pair) s.aux = has_second;
   if (in.operands[1].negated && in.opcode == "vote") s.aux = negated_source;
