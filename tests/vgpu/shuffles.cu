@@ -59,14 +59,18 @@ __global__ void at_two_places(int* wrong) {
   unsigned neighbour, above_nine, same, all, agree;
   if (is_odd) {
     asm volatile("shfl.sync.bfly.b32 %0, %1, 1, 31, -1; // odd" : "=r"(neighbour) : "r"(lane * 10));
-    asm volatile("{.reg .pred p; setp.gt.s32 p, %1, 9; vote.sync.ballot.b32 %0, p, -1;}" : "=r"(above_nine) : "r"(lane));
+    asm volatile("{.reg .pred p; setp.gt.s32 p, %1, 9; vote.sync.ballot.b32 %0, p, -1;}"
+                 : "=r"(above_nine)
+                 : "r"(lane));
     asm volatile("match.any.sync.b64 %0, %1, -1; // odd" : "=r"(same) : "l"(four));
     asm volatile("{.reg .pred p; match.all.sync.b32 %0|p, %2, -1; selp.u32 %1, 1, 0, p;} // odd"
                  : "=r"(all), "=r"(agree)
                  : "r"(7));
   } else {
     asm volatile("shfl.sync.bfly.b32 %0, %1, 1, 31, -1; // even" : "=r"(neighbour) : "r"(lane * 100));
-    asm volatile("{.reg .pred p; setp.le.s32 p, %1, 9; vote.sync.ballot.b32 %0, !p, -1;}" : "=r"(above_nine) : "r"(lane));
+    asm volatile("{.reg .pred p; setp.le.s32 p, %1, 9; vote.sync.ballot.b32 %0, !p, -1;}"
+                 : "=r"(above_nine)
+                 : "r"(lane));
     asm volatile("match.any.sync.b64 %0, %1, -1; // even" : "=r"(same) : "l"(four));
     asm volatile("{.reg .pred p; match.all.sync.b32 %0|p, %2, -1; selp.u32 %1, 1, 0, p;} // even"
                  : "=r"(all), "=r"(agree)
