@@ -94,8 +94,9 @@ RULES = (
         group=1,
     ),
     rewrite(
-        r"(?<=while \()\s*(atomic(?:CAS|Exch)\s*\(([^;,]{1,80}),[^;()]{1,40}\))",
-        r"atomicAdd(\2, 0)",
+        r"(?<=while \()\s*"
+        r"(atomic(?:Exch|CAS(?=[^;,]{1,80},\s*(\w+),[^;()]{1,40}\)\s*==\s*\2\b))\s*\(([^;,]{1,80}),[^;()]{1,40}\))",
+        r"atomicAdd(\3, 0)",
         "each look writes: the next one finds what this one has written, not what another block has",
         group=1,
     ),

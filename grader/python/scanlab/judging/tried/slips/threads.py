@@ -306,7 +306,6 @@ RULES = (
         r"(?<!__popc\()(?<!__clz\()(?<!__ffs\()(\b__ballot_sync\s*<GROUP>)",
         r"__popc(\1)",
         "a ballot has a bit for each lane, and is no number of lanes: __popc counts the bits",
-        "wrong|bounds|race|uninitialised",
-        is_sure=True,
+        "wrong|bounds",
     ),
 )
